@@ -1,0 +1,28 @@
+"""The context: what a model is given, projected from the log anew each time and stored nowhere.
+
+path → entries (`select`) → messages (`project`) → what a provider takes (`llm`, `replay`). Synchronous and pure.
+"""
+
+from piserver.context.estimate import ContextTokens, estimate_context_tokens, estimate_tokens
+from piserver.context.llm import convert_to_llm
+from piserver.context.project import Context, ContextMessage, Projector, Transform, project
+from piserver.context.replay import Change, TargetModel, replay
+from piserver.context.select import Excluded, Selection, select
+
+__all__ = [
+    "Change",
+    "Context",
+    "ContextMessage",
+    "ContextTokens",
+    "Excluded",
+    "Projector",
+    "Selection",
+    "TargetModel",
+    "Transform",
+    "convert_to_llm",
+    "estimate_context_tokens",
+    "estimate_tokens",
+    "project",
+    "replay",
+    "select",
+]

@@ -1,0 +1,50 @@
+"""Every method and notification of our own, in the order of the document: the one source of schema and types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from piserver.protocol import sessions as s
+from piserver.protocol.base import Empty, Params, Shape
+
+PROTOCOL_VERSION = 1
+"""Raised when a client written for the old one would misunderstand the new one."""
+
+
+@dataclass(frozen=True, slots=True)
+class MethodSpec:
+    """A request that clients send: its parameters and its result."""
+
+    params: type[Params]
+    result: type[Shape] | type[Empty]
+    changes: bool = False
+    """Whether it may write."""
+
+
+METHODS: dict[str, MethodSpec] = {
+    "session/create": MethodSpec(s.CreateParams, s.Snapshot, True),
+    "session/open": MethodSpec(s.OpenParams, s.Snapshot),
+    "session/close": MethodSpec(s.CloseParams, Empty),
+    "session/list": MethodSpec(s.ListParams, s.ListResult),
+    "session/latest": MethodSpec(s.LatestParams, s.LatestResult),
+    "session/delete": MethodSpec(s.DeleteParams, s.DeleteResult, True),
+    "session/rename": MethodSpec(s.RenameParams, s.ChangeResult, True),
+    "session/append": MethodSpec(s.AppendParams, s.ChangeResult, True),
+    "session/moveTo": MethodSpec(s.MoveToParams, s.MoveResult, True),
+    "session/navigate": MethodSpec(s.NavigateParams, s.NavigateResult, True),
+    "session/fork": MethodSpec(s.ForkParams, s.ForkResult, True),
+    "session/clone": MethodSpec(s.CloneParams, s.ForkResult, True),
+    "session/setLabel": MethodSpec(s.SetLabelParams, s.ChangeResult, True),
+    "session/editContext": MethodSpec(s.EditContextParams, s.ChangeResult, True),
+    "session/getTree": MethodSpec(s.GetTreeParams, s.GetTreeResult),
+    "session/getEntries": MethodSpec(s.GetEntriesParams, s.GetEntriesResult),
+    "session/getPath": MethodSpec(s.GetPathParams, s.GetPathResult),
+    "session/changes": MethodSpec(s.ChangesParams, s.ChangesResult),
+    "session/buildContext": MethodSpec(s.BuildContextParams, s.BuildContextResult),
+    "session/stats": MethodSpec(s.StatsParams, s.StatsResult),
+}
+
+NOTIFICATIONS: dict[str, type[Shape]] = {
+    "session/treeChanged": s.TreeChanged,
+    "session/listChanged": s.ListChanged,
+}

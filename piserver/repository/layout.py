@@ -1,0 +1,28 @@
+"""Where session files lie, and what they are called. The terminal agent uses the same places."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+
+def sessions_root() -> Path:
+    """The folder of all sessions: `sessions` under `PI_CODING_AGENT_DIR`, by default under `~/.pi/agent`."""
+    agent = os.environ.get("PI_CODING_AGENT_DIR")
+    return (Path(agent).expanduser() if agent else Path.home() / ".pi" / "agent") / "sessions"
+
+
+def folder_name(cwd: str) -> str:
+    """The folder of a working directory's sessions. Two directories may share one: the header decides."""
+    return f"--{re.sub(r'[/:]', '-', re.sub(r'^[/]', '', cwd.replace(chr(92), '/')))}--"
+
+
+def file_name(timestamp: str, session_id: str) -> str:
+    """The file of a session that was made at `timestamp` (ISO-8601)."""
+    return f"{re.sub('[:.]', '-', timestamp)}_{session_id}.jsonl"
+
+
+def same_directory(a: str, b: str) -> bool:
+    """Whether two working directories are one."""
+    return bool(a) and bool(b) and os.path.normcase(os.path.normpath(a)) == os.path.normcase(os.path.normpath(b))

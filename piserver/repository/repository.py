@@ -1,0 +1,219 @@
+"""The sessions under one folder."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+import anyio.to_thread
+import uuid6
+
+from piserver.entries.header import Header
+from piserver.entries.text import format_timestamp
+from piserver.repository.fork import Position, clone_lines, fork_lines, fork_path
+from piserver.repository.layout import file_name, folder_name, same_directory, sessions_root
+from piserver.session import Durability, Session
+from piserver.session.preview import message_text
+from piserver.storage import JsonlStorage, StorageError
+from piserver.storage.glance import SessionInfo, glance, peek
+from piserver.storage.jsonl import Progress
+
+_BATCH = 32
+"""Files that a list looks at between two of its answers."""
+
+
+class SessionNotFoundError(LookupError):
+    """No session has this id, path or working directory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forked:
+    """A new session made from another, and the text of the message before which it was forked."""
+
+    session: Session
+    editor_text: str | None = None
+
+
+class Repository:
+    """Creates, finds and removes session files under `root` (see `layout`). `clock` gives milliseconds since 1970."""
+
+    def __init__(
+        self,
+        root: str | Path | None = None,
+        *,
+        durability: Durability = "structure",
+        clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+    ) -> None:
+        self.root = Path(root).expanduser() if root is not None else sessions_root()
+        self.durability: Durability = durability
+        self._clock = clock
+
+    def set_root(self, root: str | Path) -> None:
+        """Look for sessions, and make new ones, in another folder from now on."""
+        self.root = Path(root).expanduser()
+
+    def _session(self, storage: JsonlStorage) -> Session:
+        return Session(storage, durability=self.durability, clock=self._clock)
+
+    async def create(
+        self,
+        cwd: str,
+        *,
+        name: str | None = None,
+        metadata: dict[str, Any] | None = None,
+        path: str | Path | None = None,
+    ) -> Session:
+        """A new, empty session; its header is on disk when this returns.
+
+        `path` names the file instead of the usual place; an empty file there becomes the session. Raises
+        FileExistsError, StorageError.
+        """
+        header = self._header(cwd, metadata=metadata)
+        place = Path(path) if path is not None else self._place(header)
+        empty = place.is_file() and place.stat().st_size == 0
+        session = self._session(await JsonlStorage.create(place, header, replace=empty))
+        if name is not None:
+            await session.set_name(name)
+        return session
+
+    async def open(self, path: str | Path, progress: Progress | None = None) -> Session:
+        """Open a session file; not a byte of it changes. Raises SessionNotFoundError, InvalidSessionError, StorageError."""
+        try:
+            return self._session(await JsonlStorage.open(path, progress))
+        except FileNotFoundError:
+            raise SessionNotFoundError(f"there is no file {path}") from None
+
+    async def find(self, session_id: str) -> Path:
+        """The file whose header has this id. Raises SessionNotFoundError."""
+        return await anyio.to_thread.run_sync(self._find, session_id)
+
+    def _find(self, session_id: str) -> Path:
+        files = list(self._files())
+        # The usual name ends in the id, so the file is nearly always found without reading the others.
+        for path in sorted(files, key=lambda path: not path.stem.endswith(f"_{session_id}")):
+            try:
+                info = peek(path)
+            except FileNotFoundError:
+                continue
+            if info.broken is None and info.id == session_id:
+                return path
+        raise SessionNotFoundError(f"there is no session {session_id} under {self.root}")
+
+    async def list(
+        self, cwd: str | None = None, progress: Callable[[int, int], None] | None = None
+    ) -> AsyncIterator[SessionInfo]:
+        """All sessions, or those whose header names `cwd`, newest first; a file that cannot be read is listed as broken.
+
+        `progress` is told how many files of how many have been looked at.
+        """
+        found = await anyio.to_thread.run_sync(self._by_time, cwd)
+        for start in range(0, len(found), _BATCH):
+            batch = found[start : start + _BATCH]
+            for info in await anyio.to_thread.run_sync(_glance_all, batch):
+                yield info
+            if progress:
+                progress(min(start + _BATCH, len(found)), len(found))
+
+    async def latest(self, cwd: str) -> SessionInfo:
+        """The session to go on with: the newest one whose header names `cwd`. Raises SessionNotFoundError."""
+        for path in await anyio.to_thread.run_sync(self._by_time, cwd):
+            for info in await anyio.to_thread.run_sync(_glance_all, [path]):
+                if info.broken is None:
+                    return info
+        raise SessionNotFoundError(f"there is no session for {cwd}")
+
+    async def delete(self, path: str | Path, *, permanent: bool = False) -> None:
+        """Move a session file, and what was kept beside it, to the desktop's trash; with `permanent` remove it.
+
+        Raises SessionNotFoundError, StorageError (nothing was removed).
+        """
+        path = Path(path)
+        if not path.is_file():
+            raise SessionNotFoundError(f"there is no file {path}")
+        beside = sorted(path.parent.glob(f"{_escaped(path.name)}.*"))
+        await anyio.to_thread.run_sync(partial(_remove, [path, *beside], permanent=permanent))
+
+    async def fork(
+        self, session: Session, entry_id: str, position: Position = "before", cwd: str | None = None
+    ) -> Forked:
+        """A new session with the path up to an entry; the source stays as it is.
+
+        `before` takes a user message and returns its text. Raises InvalidForkTargetError (then there is no new file),
+        StorageError.
+        """
+        path = fork_path(session, entry_id, position)
+        lines = await fork_lines(session, path)
+        text: str | None = None
+        if position == "before":
+            [entry] = await session.entries([entry_id])
+            text = message_text(cast("dict[str, Any]", entry.value["message"]))
+        header = self._header(cwd or session.header.cwd, session)
+        return Forked(self._session(await JsonlStorage.create(self._place(header), header, lines)), text)
+
+    async def clone(self, session: Session) -> Session:
+        """A new session with all branches of another and the same leaf. Raises StorageError."""
+        header = self._header(session.header.cwd, session)
+        id = secrets.token_hex(4)
+        while id in session.storage.tree:
+            id = secrets.token_hex(4)
+        lines = await clone_lines(session, header.timestamp, id)
+        return self._session(await JsonlStorage.create(self._place(header), header, lines))
+
+    def _header(self, cwd: str, source: Session | None = None, metadata: dict[str, Any] | None = None) -> Header:
+        return Header(
+            id=str(uuid6.uuid7()),
+            timestamp=format_timestamp(self._clock()),
+            cwd=cwd,
+            parent_session=source.storage.path if source else None,
+            metadata=source.header.metadata if source else metadata,
+        )
+
+    def _place(self, header: Header) -> Path:
+        return self.root / folder_name(header.cwd) / file_name(header.timestamp, header.id)
+
+    def _files(self) -> list[Path]:
+        return [*self.root.glob("*.jsonl"), *self.root.glob("*/*.jsonl")]
+
+    def _by_time(self, cwd: str | None) -> list[Path]:
+        """The files to look at, newest first."""
+        dated: list[tuple[int, Path]] = []
+        for path in self._files():
+            try:
+                if cwd is None or same_directory(peek(path).cwd, cwd):
+                    dated.append((path.stat().st_mtime_ns, path))
+            except FileNotFoundError:
+                continue
+        return [path for _, path in sorted(dated, key=lambda item: (-item[0], item[1]))]
+
+
+def _glance_all(paths: list[Path]) -> list[SessionInfo]:
+    found: list[SessionInfo] = []
+    for path in paths:
+        try:
+            found.append(glance(path))
+        except FileNotFoundError:  # deleted meanwhile
+            continue
+    return found
+
+
+def _escaped(name: str) -> str:
+    return "".join(f"[{c}]" if c in "*?[" else c for c in name)
+
+
+def _remove(paths: list[Path], *, permanent: bool) -> None:
+    try:
+        for path in paths:
+            if permanent:
+                path.unlink()
+            else:
+                from send2trash import send2trash
+
+                send2trash(path)
+    except OSError as error:
+        advice = "" if permanent else "; it can be deleted for good with permanent"
+        raise StorageError(f"{paths[0]} cannot be deleted: {error.strerror or error}{advice}") from error

@@ -1,0 +1,176 @@
+"""The sessions that this server has open, each once, whoever asked for it and however it was named."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import anyio
+
+from piserver.repository import Repository, SessionNotFoundError
+from piserver.session import Session
+from piserver.storage.jsonl import Progress
+
+T = TypeVar("T")
+
+_REMEMBERED = 1000
+"""Idempotency keys kept for each session."""
+
+
+class Spawn(Protocol):
+    """Starts work that outlives its request; the scope cancels it."""
+
+    def __call__(
+        self, function: Callable[..., Awaitable[object]], *args: object, finish: bool = False
+    ) -> anyio.CancelScope: ...
+
+
+class Answers:
+    """Results by idempotency key, so that a repeated request changes nothing."""
+
+    def __init__(self) -> None:
+        self._results: OrderedDict[str, asyncio.Future[Any]] = OrderedDict()
+
+    async def once(self, key: str | None, work: Callable[[], Awaitable[T]]) -> T:
+        """The result of `work`, or of the first call that had the same key; a failed call is forgotten."""
+        if key is None:
+            return await work()
+        if key in self._results:
+            return await asyncio.shield(self._results[key])
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        future.add_done_callback(lambda done: done.cancelled() or done.exception())  # never "was not retrieved"
+        self._results[key] = future
+        try:
+            result = await work()
+        except BaseException as error:
+            del self._results[key]
+            if isinstance(error, Exception):
+                future.set_exception(error)
+            else:
+                future.cancel()
+            raise
+        future.set_result(result)
+        if len(self._results) > _REMEMBERED:
+            self._results.popitem(last=False)
+        return result
+
+
+@dataclass(slots=True)
+class OpenSession:
+    """A session under the id by which clients know it."""
+
+    handle: str
+    session: Session
+    path: Path
+    answers: Answers = field(default_factory=Answers)
+
+
+@dataclass(slots=True)
+class _Opening:
+    """A file that is being read, and how many requests wait for it."""
+
+    done: asyncio.Future[OpenSession]
+    scope: anyio.CancelScope | None = None
+    waiting: int = 0
+
+
+class OpenSessions:
+    """Opens sessions on demand and keeps them until they are closed."""
+
+    def __init__(self, repository: Repository, spawn: Spawn, opened: Callable[[OpenSession], None]) -> None:
+        self.repository = repository
+        self._spawn = spawn
+        self._opened = opened
+        self._by_handle: dict[str, OpenSession] = {}
+        self._by_path: dict[Path, OpenSession] = {}
+        self._opening: dict[Path, _Opening] = {}
+
+    async def get(self, handle: str) -> OpenSession:
+        """The session with this id; opened if it is not. Raises as `Repository.find` and `Repository.open`."""
+        if (found := self._by_handle.get(handle)) is not None:
+            return found
+        try:
+            path = await self._locate(handle)
+        except SessionNotFoundError:
+            # A request may name the session that one before it is still opening, or has opened meanwhile.
+            while (found := self._by_handle.get(handle)) is None and self._opening:
+                await asyncio.wait([asyncio.shield(opening.done) for opening in self._opening.values()])
+            if found is None:
+                raise
+            return found
+        return await self.open(path)
+
+    async def _locate(self, handle: str) -> Path:
+        id, _, file = handle.partition("@")
+        path = await self.repository.find(id)
+        return path.with_name(file) if file else path
+
+    async def open(self, path: Path, progress: Progress | None = None) -> OpenSession:
+        """The session in this file. Two calls at once read it once; it is given up when all of them are cancelled."""
+        path = path.expanduser().resolve()
+        if path in self._by_path:
+            return self._by_path[path]
+        opening = self._opening.get(path)
+        if opening is None:
+            opening = self._opening[path] = _Opening(asyncio.get_running_loop().create_future())
+            opening.scope = self._spawn(self._read, path, opening, progress, finish=True)
+        opening.waiting += 1
+        try:
+            return await asyncio.shield(opening.done)
+        finally:
+            opening.waiting -= 1
+            if not opening.waiting and not opening.done.done() and opening.scope is not None:
+                opening.scope.cancel()
+
+    async def _read(self, path: Path, opening: _Opening, progress: Progress | None) -> None:
+        try:
+            opened = self.adopt(await self.repository.open(path, progress))
+        except Exception as error:
+            if not opening.done.done():
+                opening.done.set_exception(error)
+        else:
+            if not opening.done.done():
+                opening.done.set_result(opened)
+        finally:
+            del self._opening[path]
+            opening.done.cancel()
+
+    def adopt(self, session: Session) -> OpenSession:
+        """Keep a session that was just made or opened."""
+        assert session.storage.path is not None
+        path = Path(session.storage.path).resolve()
+        handle = session.id
+        if handle in self._by_handle:
+            # Two files may share an id, a copy for instance. The later one is known by its file as well.
+            handle = f"{session.id}@{path.name}"
+        opened = OpenSession(handle, session, path)
+        self._by_handle[handle] = self._by_path[path] = opened
+        self._opened(opened)
+        return opened
+
+    async def close(self, opened: OpenSession) -> None:
+        """Let go of a session's file."""
+        self._by_handle.pop(opened.handle, None)
+        self._by_path.pop(opened.path, None)
+        await opened.session.aclose()
+
+    def find(self, handle: str) -> OpenSession | None:
+        """The session with this id, if it is open."""
+        return self._by_handle.get(handle)
+
+    def at(self, path: Path) -> OpenSession | None:
+        """The session in this file, if it is open."""
+        return self._by_path.get(path.expanduser().resolve())
+
+    def all(self) -> list[OpenSession]:
+        """Every session that is open."""
+        return list(self._by_handle.values())
+
+    async def close_all(self) -> None:
+        """Let go of all files; what was acknowledged is in them already."""
+        for opened in self.all():
+            await self.close(opened)

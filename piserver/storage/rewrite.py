@@ -1,0 +1,38 @@
+"""The one time that a session file is written anew: an old version becomes the current one before its first append."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from piserver.entries.header import VERSION
+from piserver.entries.migration import replace_members
+from piserver.storage.files import keep_backup, write_whole
+from piserver.storage.loader import BYTE_ORDER_MARK, Loader
+
+
+def migrate(path: Path, data: bytes, loader: Loader) -> int:
+    """Put the current form of an old file into its place, in one step, the original kept beside it as `.bak`.
+
+    `data` is the whole content, which `loader` has read; it learns where the entries lie now. Every line keeps its
+    number, and what could not be read its bytes: they are the user's. Answers the new size in bytes. Raises OSError,
+    and then the old file stands as it was.
+    """
+    by_line = {node.line: node.index for node in loader.tree.nodes}
+    chunks: list[bytes] = []
+    offsets: list[int] = []
+    lengths: list[int] = []
+    offset = 0
+    for number, line in enumerate(data.removeprefix(BYTE_ORDER_MARK).removesuffix(b"\n").split(b"\n"), 1):
+        chunk = line
+        if number == loader.header_line:
+            chunk = replace_members(line, {"version"}, {"version": VERSION})
+        elif number in by_line:
+            chunk = loader.upgraded[by_line[number]]
+            offsets.append(offset)
+            lengths.append(len(chunk))
+        chunks.append(chunk + b"\n")
+        offset += len(chunk) + 1
+    keep_backup(path)
+    write_whole(path, chunks, replace=True)
+    loader.migrated(offsets, lengths)
+    return offset

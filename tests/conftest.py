@@ -1,0 +1,27 @@
+"""What every test may ask for."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# A slow machine is no failure. Where CI is set, Hypothesis brings a profile of its own, which says so too.
+settings.register_profile("local", deadline=None)
+if "CI" not in os.environ:
+    settings.load_profile("local")
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """Async tests run on asyncio, the only loop that the server knows."""
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def peer_data() -> Path:
+    """The folder of session files and recorded answers of the real implementations (`vectors/`, `real/`)."""
+    folder = os.environ.get("PISERVER_PEER_DATA")
+    if not folder:
+        pytest.skip("PISERVER_PEER_DATA is not set")
+    return Path(folder)
