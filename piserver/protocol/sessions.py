@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from msgspec import UNSET, Meta, Raw, UnsetType
+from msgspec import UNSET, Meta, Raw, UnsetType, field
 
 from piserver.entries.types import AnyDraft, Replacement
 from piserver.protocol.base import Params, Shape
@@ -30,13 +30,15 @@ Limit = Annotated[int, Meta(ge=1, le=1000)]
 
 
 class RowsParams(Params, kw_only=True):
-    """Which rows: those that `filter` shows and whose text or label holds all words of `query`, with what is below the
-    `collapsed` entries left out; from `offset` on, or so that `around` (an entry's id) stands in the middle.
+    """Which rows of the tree.
+
+    Those that `filter` shows and whose text or label holds all words of `query`, with what is below the `collapsed`
+    entries left out; from `offset` on, or so that `around` (an entry's id) stands in the middle.
     """
 
     filter: Filter = "default"
     query: str = ""
-    collapsed: list[EntryId] = []
+    collapsed: list[EntryId] = field(default_factory=list[EntryId])
     offset: Offset = 0
     limit: Limit = 200
     around: EntryId | UnsetType = UNSET
@@ -51,8 +53,8 @@ class SessionParams(Params, kw_only=True):
 class ChangeParams(SessionParams, kw_only=True):
     """What every method that changes a session takes.
 
-    `expectedLeafId`: refuse (`stale-leaf`) unless the leaf is there. `idempotencyKey`: a repeated call with the same key
-    answers what the first one answered and changes nothing.
+    `expectedLeafId`: refuse (`stale-leaf`) unless the leaf is there. `idempotencyKey`: a repeated call with the same
+    key answers what the first one answered and changes nothing.
     """
 
     expected_leaf_id: EntryId | None | UnsetType = UNSET
@@ -121,7 +123,8 @@ class ListParams(Params, kw_only=True):
 class ListResult(Shape, kw_only=True):
     """Newest first. `nextCursor` asks for the next page; null at the end.
 
-    With a `partialResultToken` the sessions come in `$/progress` notifications of this shape, and the result holds none.
+    With a `partialResultToken` the sessions come in `$/progress` notifications of this shape, and the result holds
+    none.
     """
 
     sessions: list[SessionInfo]
@@ -259,8 +262,10 @@ class SetLabelParams(ChangeParams, kw_only=True):
 
 
 class EditContextParams(ChangeParams, kw_only=True):
-    """`replacement` null leaves the entry out of the context, `{content}` puts that in its place; `restore` takes
-    either back. Exactly one of the two is given.
+    """What a model sees of an entry.
+
+    `replacement` null leaves it out of the context, `{content}` puts that in its place; `restore` takes either back.
+    Exactly one of the two is given.
     """
 
     entry_id: EntryId
@@ -322,8 +327,10 @@ class ChangesParams(SessionParams, kw_only=True):
 
 
 class ChangesResult(Position, kw_only=True):
-    """What came after `since`, without gap or overlap, up to `through` entries; ask again from there if that is less
-    than `revision`. `labels` holds what the new entries say of labels, null for cleared ones; `name` likewise.
+    """What came after `since`, without gap or overlap.
+
+    It reaches up to `through` entries; ask again from there if that is less than `revision`. `labels` holds what the
+    new entries say of labels, null for cleared ones; `name` likewise.
 
     A position that the log cannot serve is answered `stale-cursor`, with a fresh `snapshot` in the error's data.
     """

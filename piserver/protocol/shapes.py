@@ -96,7 +96,8 @@ class Row(EntrySummary, kw_only=True):
     `guides` has a character for each level of indentation: `|` a branch goes on beside this line, `+` a branch starts
     here and more follow, `L` the last branch starts here, a space nothing. `children` counts the visible children,
     `hidden` the lines that collapsing this one took away. `onPath`: on the way from the root to the leaf. `leaf`: the
-    line nearest to the write position. `inContext`: a model would see this entry now. `orphaned`: its parent is missing.
+    line nearest to the write position. `inContext`: a model would see this entry now. `orphaned`: its parent is
+    missing.
     """
 
     guides: str
@@ -110,7 +111,7 @@ class Row(EntrySummary, kw_only=True):
 
 
 class RowWindow(Shape, kw_only=True):
-    """The rows from `offset` on, out of `total`. `leafRow` is the place of the row marked `leaf`, null if none shows."""
+    """The rows from `offset` on, out of `total`; `leafRow` is the place of the one marked `leaf`, null if none is."""
 
     filter: Filter
     total: int
@@ -201,8 +202,10 @@ class ContextChange(Shape, kw_only=True):
 
 
 class ChangeOrigin(Shape, kw_only=True):
-    """Who caused a change: a `client`'s request (`requestId`), an `agent` run, another program (`external`), or
-    several of them, where notifications were put together for a slow reader (`mixed`).
+    """Who caused a change.
+
+    A `client`'s request (`requestId`), an `agent` run, another program (`external`), or several of them, where
+    notifications were put together for a slow reader (`mixed`).
     """
 
     kind: Literal["client", "agent", "external", "mixed"]

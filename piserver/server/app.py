@@ -20,6 +20,14 @@ from piserver.session import FILTERS
 
 log = logging.getLogger(__name__)
 
+_LEVELS = {
+    "debug": logging.DEBUG,
+    "info": logging.INFO,
+    "warning": logging.WARNING,
+    "error": logging.ERROR,
+    "off": logging.CRITICAL + 1,
+}
+
 
 class PiServer(Server):
     """Serves the sessions of one person to one client."""
@@ -30,7 +38,7 @@ class PiServer(Server):
         self.repository = Repository()
         self.sessions = SessionMethods(self, self.repository)
         self.sessions.register()
-        self.on_shutdown(self.sessions.open_sessions.close_all)
+        self.on_shutdown(self.sessions.close)
 
         @self.feature(lsp.WORKSPACE_DID_CHANGE_CONFIGURATION)
         def configure(params: lsp.DidChangeConfigurationParams) -> None:  # pyright: ignore[reportUnusedFunction]  # registered
@@ -69,8 +77,8 @@ class PiServer(Server):
         except msgspec.ValidationError as error:
             raise RequestError("invalid-params", f"The settings of piserver are invalid: {error}.") from None
         self.settings = settings
-        self.max_frame_bytes = settings.max_frame_bytes
-        self.log_level = settings.log_level
+        self.set_max_frame_bytes(settings.max_frame_bytes)
+        self.set_log_level(_LEVELS[settings.log_level])
         self.repository.durability = settings.durability
         self.sessions.set_durability(settings.durability)
         if settings.sessions_folder is not UNSET:
@@ -79,7 +87,10 @@ class PiServer(Server):
 
 def _section(options: Any) -> dict[str, Any]:
     """Our part of a client's options; pygls hands them over as dicts or as objects."""
-    section = options.get("piserver") if isinstance(options, dict) else getattr(options, "piserver", None)
+    if isinstance(options, dict):
+        section: Any = cast("dict[str, Any]", options).get("piserver")
+    else:
+        section = getattr(options, "piserver", None)
     if section is None:
         return {}
     if not isinstance(section, dict):

@@ -12,8 +12,6 @@ from piserver.storage import ReadOnlyError, StorageError
 
 def as_request_error(error: Exception) -> Exception:
     """The error to answer with; one that nobody expects comes back as it is, and becomes an internal error."""
-    while isinstance(error, ExceptionGroup) and len(error.exceptions) == 1:
-        error = error.exceptions[0]
     message = str(error)
     match error:
         case EntryNotFoundError():

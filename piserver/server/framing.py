@@ -88,14 +88,14 @@ class Framing(Protocol):
 
 
 class LspFraming:
-    """Header block and counted body. `max_frame_bytes` is the largest body that is accepted.
+    """Header block and counted body. `max_frame_bytes` is the largest body that is accepted; it may be changed as `limit`.
 
     Header names come in any case, other headers are ignored. A header block over 16 KB, a bare line feed in it, a line
     without a colon, a missing, repeated or senseless Content-Length is `Broken`: what follows cannot be trusted.
     """
 
     def __init__(self, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
-        self._limit = max_frame_bytes
+        self.limit = max_frame_bytes
         self._buffer = bytearray()
         self._need: int | None = None  # length of the body that is being collected
         self._skip = 0  # bytes of an oversized body still to throw away
@@ -190,7 +190,7 @@ class LspFraming:
             return "header without Content-Length"
         if not length.isdigit() or len(length) > 15:
             return f"senseless Content-Length {length[:40]!r}"
-        if int(length) <= self._limit:
+        if int(length) <= self.limit:
             self._need = int(length)
         else:
             self._skip = self._oversize = int(length)
@@ -209,10 +209,10 @@ class LspFraming:
 
 
 class LineFraming:
-    """One JSON text a line, ended by LF or CR LF; blank lines are ignored. `max_frame_bytes` is the longest line."""
+    """One JSON text a line, ended by LF or CR LF; blank lines are ignored. `limit` is the longest line."""
 
     def __init__(self, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
-        self._limit = max_frame_bytes
+        self.limit = max_frame_bytes
         self._buffer = bytearray()
         self._seen = 0  # bytes of the buffer known to hold no line end
         self._skipping = False
@@ -235,7 +235,7 @@ class LineFraming:
             line = bytes(buffer[start:end])
             start = end + 1
             yield from self._line(line)
-        if len(buffer) - start > self._limit + 1:  # one more for the CR of a line that just fits
+        if len(buffer) - start > self.limit + 1:  # one more for the CR of a line that just fits
             yield self._too_long(buffer[start : start + HEAD_BYTES])
             self._skipping = True
             buffer.clear()
@@ -260,13 +260,13 @@ class LineFraming:
 
     def _line(self, line: bytes) -> Iterator[Event]:
         line = line.removesuffix(b"\r")
-        if len(line) > self._limit:
+        if len(line) > self.limit:
             yield self._too_long(line[:HEAD_BYTES])
         elif line.strip():
             yield Body(line)
 
     def _too_long(self, head: bytes | bytearray) -> TooLarge:
-        return TooLarge(None, sniff_id(head[: self._limit]))
+        return TooLarge(None, sniff_id(head[: self.limit]))
 
 
 def _one_line(text: bytes) -> bytes:

@@ -94,7 +94,7 @@ class OpenSessions:
         if (found := self._by_handle.get(handle)) is not None:
             return found
         try:
-            path = await self._locate(handle)
+            path = await self.locate(handle)
         except SessionNotFoundError:
             # A request may name the session that one before it is still opening, or has opened meanwhile.
             while (found := self._by_handle.get(handle)) is None and self._opening:
@@ -104,7 +104,8 @@ class OpenSessions:
             return found
         return await self.open(path)
 
-    async def _locate(self, handle: str) -> Path:
+    async def locate(self, handle: str) -> Path:
+        """The file of a session that is not open. Raises SessionNotFoundError."""
         id, _, file = handle.partition("@")
         path = await self.repository.find(id)
         return path.with_name(file) if file else path

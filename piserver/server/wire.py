@@ -71,7 +71,8 @@ class Server(LanguageServer):
         self._experimental = experimental
         self._shutdown_callbacks: list[Callable[[], Awaitable[object]]] = []
         self._channel: Channel | None = None
-        self._client_log: ClientLog | None = None
+        self._client_log = ClientLog(self._push_log)
+        self._decoder: LspFraming | LineFraming | None = None
         self._ended = asyncio.Event()
         self._urgent = asyncio.Event()  # ended, and nothing is worth waiting for
         self._how: End | Literal["exit", "parent", "signal"] = "eof"
@@ -200,6 +201,7 @@ class Server(LanguageServer):
         """Serves one client until its connection ends; returns the exit code."""
         log_to_stderr()
         decoder = LineFraming(self.max_frame_bytes) if framing == "lines" else LspFraming(self.max_frame_bytes)
+        self._decoder = decoder
         self._channel = channel = Channel(fds, decoder, self.protocol.receive, self._end_of_channel)
         self.protocol.peer.open(channel, decoder)
         self._watch_signals()
@@ -237,9 +239,19 @@ class Server(LanguageServer):
 
     def forward_logs(self) -> None:
         """From now on the client gets log records of `piserver` as `window/logMessage`."""
-        if self._client_log is None:
-            self._client_log = ClientLog(self._push_log)
-            logging.getLogger("piserver").addHandler(self._client_log)
+        logging.getLogger("piserver").addHandler(self._client_log)
+
+    def set_log_level(self, level: int) -> None:
+        """From which level on the client gets log records; `logging.CRITICAL + 1` for none."""
+        self._client_log.setLevel(level)
+        # The logger must let through what the client wants; stderr has a level of its own.
+        logging.getLogger("piserver").setLevel(min(level, logging.WARNING))
+
+    def set_max_frame_bytes(self, limit: int) -> None:
+        """Refuse larger messages from now on."""
+        self.max_frame_bytes = limit
+        if self._decoder is not None:
+            self._decoder.limit = limit
 
     def _push_log(self, params: LogMessageParams) -> None:
         if not self.congested and self.protocol.state == "running":

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import stat
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 import msgspec
 from msgspec import Struct
@@ -13,6 +15,7 @@ from msgspec import Struct
 from piserver.entries import json
 from piserver.entries.codec import LineError, read_object
 from piserver.entries.header import Header, InvalidSessionError, read_header
+from piserver.entries.recovery import whole_entries
 from piserver.entries.text import format_timestamp, one_line, trim
 from piserver.storage.loader import BYTE_ORDER_MARK
 
@@ -51,15 +54,7 @@ _decode = msgspec.json.Decoder(_Glance).decode
 
 def peek(path: Path) -> SessionInfo:
     """The header's facts alone; name, first message and count stay unknown. Raises FileNotFoundError."""
-    status = path.stat()
-    try:
-        with path.open("rb") as file:
-            header = _header(file)
-    except InvalidSessionError as error:
-        return _broken(path, status, str(error))
-    except OSError as error:
-        return _broken(path, status, error.strerror or str(error))
-    return _info(path, status, header)
+    return _look(path, lambda file: {})
 
 
 def glance(path: Path) -> SessionInfo:
@@ -67,32 +62,35 @@ def glance(path: Path) -> SessionInfo:
 
     Raises FileNotFoundError.
     """
+    return _look(path, _read_on)
+
+
+def _look(path: Path, read_on: Callable[[BinaryIO], dict[str, Any]]) -> SessionInfo:
     status = path.stat()
-    name: str | None = None
-    first: str | None = None
-    count = 0
+    if not stat.S_ISREG(status.st_mode):  # opening a pipe would wait for its writer
+        return _broken(path, status, "not a file")
     try:
         with path.open("rb") as file:
             header = _header(file)
-            for line in file:
-                try:
-                    seen = _decode(line)
-                except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-                    seen = _odd(line)
-                if seen.type == "session_info":
-                    name = (one_line(seen.name) or None) if isinstance(seen.name, str) else None
-                elif seen.type == "message" and seen.message is not None:
-                    count += 1
-                    if first is None and seen.message.role == "user":
-                        first = message_line(line) or None
+            return SessionInfo(
+                id=header.id,
+                path=str(path),
+                cwd=header.cwd,
+                created=header.timestamp,
+                modified=_modified(status),
+                size=status.st_size,
+                parent_session=header.parent_session,
+                **read_on(file),
+            )
     except InvalidSessionError as error:
         return _broken(path, status, str(error))
+    except FileNotFoundError:
+        raise
     except OSError as error:
         return _broken(path, status, error.strerror or str(error))
-    return _info(path, status, header, name=name, first_message=first, message_count=count)
 
 
-def _header(file: Any) -> Header:
+def _header(file: BinaryIO) -> Header:
     for number, line in enumerate(file, 1):
         text = line.removeprefix(BYTE_ORDER_MARK) if number == 1 else line
         if trim(text.decode("utf-8", "replace")):
@@ -100,42 +98,53 @@ def _header(file: Any) -> Header:
     raise InvalidSessionError("the file is empty")
 
 
-def _odd(line: bytes) -> _Glance:
+def _read_on(file: BinaryIO) -> dict[str, Any]:
+    """What the lines behind the header say."""
+    name: str | None = None
+    first: str | None = None
+    count = 0
+    for line in file:
+        for text, seen in _entries(line):
+            if seen.type == "session_info":
+                name = (one_line(seen.name) or None) if isinstance(seen.name, str) else None
+            elif seen.type == "message" and seen.message is not None:
+                count += 1
+                if first is None and seen.message.role == "user":
+                    first = _beginning(text) or None
+    return {"name": name, "first_message": first, "message_count": count}
+
+
+def _entries(line: bytes) -> list[tuple[bytes, _Glance]]:
+    """The entry on a line; on a damaged one those that are whole."""
+    try:
+        return [(line, _decode(line))]
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        pass
     try:
         fields = read_object(line)
     except LineError:
-        return _Glance()
+        whole = [line[fragment.start : fragment.end] for fragment in whole_entries(line)]
+        return [(text, seen) for text in whole for _, seen in _entries(text)]
     message = fields.get("message")
-    role = _MessageGlance(message.get("role")) if isinstance(message, dict) else None
-    return _Glance(fields.get("type"), fields.get("name"), role)
+    role = _MessageGlance(cast("dict[str, Any]", message).get("role")) if isinstance(message, dict) else None
+    return [(line, _Glance(fields.get("type"), fields.get("name"), role))]
 
 
-def message_line(line: bytes) -> str:
-    """The beginning of a user message, on one line."""
-    content = read_object(line)["message"].get("content")
+def _beginning(line: bytes) -> str:
+    """How a user message begins, on one line."""
+    content: Any = read_object(line)["message"].get("content")
     if isinstance(content, list):
-        content = " ".join(
-            block["text"] for block in content if isinstance(block, dict) and isinstance(block.get("text"), str)
-        )
+        blocks = [cast("dict[str, Any]", block) for block in cast("list[Any]", content) if isinstance(block, dict)]
+        content = " ".join(block["text"] for block in blocks if isinstance(block.get("text"), str))
     if not isinstance(content, str):
         return ""
     text = json.well_formed(" ".join(content[: 4 * _FIRST_MESSAGE_LENGTH].split()))
     return text if len(text) <= _FIRST_MESSAGE_LENGTH else text[: _FIRST_MESSAGE_LENGTH - 1] + "…"
 
 
-def _info(path: Path, status: os.stat_result, header: Header, **facts: Any) -> SessionInfo:
-    return SessionInfo(
-        id=header.id,
-        path=str(path),
-        cwd=header.cwd,
-        created=header.timestamp,
-        modified=format_timestamp(status.st_mtime_ns // 1_000_000),
-        size=status.st_size,
-        parent_session=header.parent_session,
-        **facts,
-    )
+def _modified(status: os.stat_result) -> str:
+    return format_timestamp(status.st_mtime_ns // 1_000_000)
 
 
 def _broken(path: Path, status: os.stat_result, reason: str) -> SessionInfo:
-    modified = format_timestamp(status.st_mtime_ns // 1_000_000)
-    return SessionInfo(path.stem, str(path), "", "", modified, status.st_size, broken=reason)
+    return SessionInfo(path.stem, str(path), "", "", _modified(status), status.st_size, broken=reason)

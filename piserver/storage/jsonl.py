@@ -13,15 +13,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-import anyio
 import anyio.from_thread
 import anyio.to_thread
 
 from piserver.entries.header import VERSION, Header, InvalidSessionError, compose_header
-from piserver.entries.migration import replace_members
 from piserver.storage.base import ReadOnlyError, Storage, StorageError
-from piserver.storage.files import keep_backup, make_folder, write_whole
-from piserver.storage.loader import BYTE_ORDER_MARK, Loader
+from piserver.storage.clock import SYSTEM_CLOCK, Clock
+from piserver.storage.files import make_folder, write_whole
+from piserver.storage.loader import Loader
+from piserver.storage.rewrite import migrate
 from piserver.storage.sync import GroupCommit
 from piserver.tree import Diagnostic, Node
 
@@ -34,47 +34,53 @@ _INLINE = 1024 * 1024
 """Bodies beyond this many bytes are read in a worker thread."""
 _SETTLE = 1.0
 """Seconds for which a torn tail must have stood unchanged before it is taken for a crash's and not a writer's."""
+_MARK = 64
+"""Bytes at the end of what was read by which the file is known again."""
 
 
 class JsonlStorage(Storage):
     """One session file. Make it with `open` or `create`."""
 
-    def __init__(self, path: Path, file: BinaryIO) -> None:
+    def __init__(self, path: Path, file: BinaryIO, clock: Clock) -> None:
         self.path = str(path)
         self._path = path
         self._file = file
+        self._clock = clock
         self._write_fd: int | None = None
         self._commit = GroupCommit()
         self._loader = Loader()
         self._end = 0
-        self._torn_by_us = False
+        self._mark = b""  # the last bytes before the torn tail or, without one, before the end
+        self._failed_at: int | None = None  # where a write of ours left a torn tail
         self._replaced = 0
 
     # Opening and creating
 
     @classmethod
-    async def open(cls, path: str | Path, progress: Progress | None = None) -> JsonlStorage:
+    async def open(
+        cls, path: str | Path, progress: Progress | None = None, *, clock: Clock = SYSTEM_CLOCK
+    ) -> JsonlStorage:
         """Read a session file; not a byte of it changes.
 
         Raises FileNotFoundError, InvalidSessionError (not a session), StorageError (cannot be read).
         """
         path = Path(path)
-        return await anyio.to_thread.run_sync(cls._open, path, progress, abandon_on_cancel=True)
+        return await anyio.to_thread.run_sync(cls._open, path, progress, clock, abandon_on_cancel=True)
 
     @classmethod
-    def _open(cls, path: Path, progress: Progress | None) -> JsonlStorage:
+    def _open(cls, path: Path, progress: Progress | None, clock: Clock) -> JsonlStorage:
         try:
             # A pipe would block in open(), and a folder is no session either.
             if not stat.S_ISREG(os.stat(path).st_mode):
                 raise InvalidSessionError(f"{path} is not a file")
-            file = open(path, "rb", buffering=_INLINE)  # noqa: SIM115 - kept for as long as the storage
+            file = _open_file(path)
         except FileNotFoundError:
             raise
         except OSError as error:
             raise StorageError(f"{path} cannot be read: {error.strerror}") from error
-        storage = cls(path, file)
+        storage = cls(path, file, clock)
         try:
-            storage._load(progress)
+            storage._load(file, progress)
         except BaseException:
             file.close()
             raise
@@ -82,7 +88,13 @@ class JsonlStorage(Storage):
 
     @classmethod
     async def create(
-        cls, path: str | Path, header: Header, lines: Sequence[bytes] = (), *, replace: bool = False
+        cls,
+        path: str | Path,
+        header: Header,
+        lines: Sequence[bytes] = (),
+        *,
+        replace: bool = False,
+        clock: Clock = SYSTEM_CLOCK,
     ) -> JsonlStorage:
         """Write a new session file with its header and, for a fork, its first entries; it is on disk when this returns.
 
@@ -100,16 +112,15 @@ class JsonlStorage(Storage):
             raise
         except OSError as error:
             raise StorageError(f"{path} cannot be written: {error.strerror or error}") from error
-        return await cls.open(path)
+        return await cls.open(path, clock=clock)
 
-    def _load(self, progress: Progress | None = None) -> None:
-        """Read the file from the start into a fresh tree. Runs in a worker thread."""
+    def _load(self, file: BinaryIO, progress: Progress | None = None) -> None:
+        """Read a file from the start into a fresh tree. Runs in a worker thread."""
         loader = Loader()
-        self._file.seek(0)
-        status = os.fstat(self._file.fileno())
         offset = reported = 0
         try:
-            for line in self._file:
+            status = os.fstat(file.fileno())
+            for line in file:
                 loader.feed(line, offset)
                 offset += len(line)
                 if offset - reported >= _SLICE:
@@ -122,11 +133,24 @@ class JsonlStorage(Storage):
             header = loader.finish()
         except OSError as error:
             raise StorageError(f"{self.path} cannot be read: {error.strerror}") from error
-        self._loader, self._end = loader, offset
+        self._file, self._loader = file, loader
+        self._read_up_to(offset)
         self.header, self.tree = header, loader.tree
         self.epoch = f"{status.st_ino:x}.{self._replaced}"
         newer = header.version > VERSION
         self.read_only = f"the file has the newer format version {header.version:g}" if newer else None
+
+    def _read_up_to(self, end: int) -> None:
+        """Remember how far the file has been read, and by which bytes to know it again."""
+        self._end = end
+        settled = self._settled
+        start = max(0, settled - _MARK)
+        self._mark = os.pread(self._file.fileno(), settled - start, start)
+
+    @property
+    def _settled(self) -> int:
+        """Where the part of the file ends that nobody has a reason to change: before a torn tail."""
+        return self._end if self._loader.torn is None else self._loader.torn[0]
 
     @property
     def diagnostics(self) -> list[Diagnostic]:
@@ -135,130 +159,143 @@ class JsonlStorage(Storage):
     # Reading
 
     async def lines(self, nodes: Sequence[Node]) -> list[bytes]:
-        lengths = self._loader.lengths
+        known, lengths = self.tree.nodes, self._loader.lengths
+        if any(node.index >= len(known) or known[node.index] is not node for node in nodes):
+            raise StorageError(f"{self.path} was replaced underneath: these entries are of before")
         if sum([lengths[node.index] for node in nodes]) <= _INLINE:
-            return self._lines(nodes)
-        return await anyio.to_thread.run_sync(self._lines, nodes)
+            return self._lines(nodes, self._loader, self._file)
+        return await anyio.to_thread.run_sync(self._lines, nodes, self._loader, self._file)
 
-    def _lines(self, nodes: Sequence[Node]) -> list[bytes]:
-        offsets, lengths, upgraded = self._loader.offsets, self._loader.lengths, self._loader.upgraded
-        if upgraded:
-            return [upgraded[node.index] for node in nodes]
-        fd = self._file.fileno()
+    def _lines(self, nodes: Sequence[Node], loader: Loader, file: BinaryIO) -> list[bytes]:
+        if loader.upgraded:
+            return [loader.upgraded[node.index] for node in nodes]
+        offsets, lengths = loader.offsets, loader.lengths
         lines: list[bytes] = []
         try:
+            fd = file.fileno()
             for node in nodes:
                 length = lengths[node.index]
                 line = os.pread(fd, length, offsets[node.index])
                 if len(line) < length:
                     raise StorageError(f"{self.path} was cut short underneath: entry {node.id} is gone")
                 lines.append(line.strip(b" \t\r\n"))
+        except StorageError:
+            raise
+        except ValueError:
+            raise StorageError(f"{self.path} is closed") from None
         except OSError as error:
-            if isinstance(error, StorageError):
-                raise
             raise StorageError(f"{self.path} cannot be read: {error.strerror}") from error
         return lines
 
     async def refresh(self) -> list[Node]:
+        if self._file.closed:
+            raise StorageError(f"{self.path} is closed")
         try:
             status = os.stat(self._path)
-        except OSError as error:
-            raise StorageError(f"{self.path} was deleted or moved: {error.strerror}") from error
-        if status.st_size == self._end and status.st_ino == os.fstat(self._file.fileno()).st_ino:
-            return []
-        if status.st_size < self._end or status.st_ino != os.fstat(self._file.fileno()).st_ino:
+            same = os.path.samestat(status, os.fstat(self._file.fileno()))
+            if same and status.st_size == self._end:
+                return []
+            if same and self._stands():
+                return self._read_tail()
             await anyio.to_thread.run_sync(self._reload)
-            return list(self.tree.nodes)
-        return self._read_tail()
+        except FileNotFoundError as error:
+            raise StorageError(f"{self.path} was deleted or moved") from error
+        except InvalidSessionError as error:
+            raise StorageError(f"{self.path} was replaced by something else: {error}") from error
+        except StorageError:
+            raise
+        except OSError as error:
+            raise StorageError(f"{self.path} cannot be read: {error.strerror}") from error
+        return list(self.tree.nodes)
+
+    def _stands(self) -> bool:
+        """Whether the file still holds what was read, as far as its last bytes tell."""
+        return os.pread(self._file.fileno(), len(self._mark), self._settled - len(self._mark)) == self._mark
 
     def _reload(self) -> None:
-        """Another file, or a shorter one, lies where ours was: begin again with it."""
+        """Another file, or another content, lies where ours was: begin again with it."""
+        file, old = _open_file(self._path), self._file
         self._replaced += 1
+        try:
+            self._load(file)
+        except BaseException:
+            file.close()
+            raise
         self._close_writer()
-        self._file.close()
-        self._file = open(self._path, "rb", buffering=_INLINE)  # noqa: SIM115
-        self._load()
+        self._failed_at = None
+        old.close()
 
     def _read_tail(self) -> list[Node]:
-        """Take in what another writer has added since we last looked."""
-        loader, before = self._loader, self.revision
-        start = self._end
+        """Take in what another writer has added since we last looked, a torn tail once more from its start."""
+        loader, before, offset = self._loader, self.revision, self._settled
         if loader.torn is not None:
-            start, _ = loader.torn
-            loader.torn, self._torn_by_us = None, False
-        if loader.unterminated:
-            loader.line -= 1  # what comes first still belongs to the last physical line
-        self._file.seek(start)
-        for line in self._file:
-            loader.feed(line, start)
-            start += len(line)
-        self._end = start
+            loader.drop_torn(terminated=self._mark.endswith(b"\n"))
+        # The file was opened with a buffer, which may hold bytes that have been cut off and written anew since.
+        with open(self._file.fileno(), "rb", closefd=False) as file:
+            file.seek(offset)
+            for line in file:
+                loader.feed(line, offset)
+                offset += len(line)
+        self._read_up_to(offset)
         return self.entries_since(before)
 
     # Writing
 
     async def prepare(self) -> None:
-        if self.read_only:
-            raise ReadOnlyError(f"{self.path} is read-only: {self.read_only}")
         try:
-            if self._loader.migration is not None:
-                await anyio.to_thread.run_sync(self._migrate)
-            if self._write_fd is None:
-                self._write_fd = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
-            if self._loader.torn is not None:
-                await self._move_torn_tail()
+            while True:
+                if self.read_only:
+                    raise ReadOnlyError(f"{self.path} is read-only: {self.read_only}")
+                if self._loader.migration is not None:
+                    if not await anyio.to_thread.run_sync(self._migrate):
+                        await self.refresh()
+                elif self._write_fd is None:
+                    self._write_fd = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
+                elif self._loader.torn is None:
+                    return
+                elif await self._is_left_behind(self._loader.torn):
+                    self._cut_off(self._write_fd, *self._loader.torn)
+        except StorageError:
+            raise
         except OSError as error:
-            if isinstance(error, StorageError):
-                raise
             raise StorageError(f"{self.path} cannot be written: {error.strerror or error}") from error
 
-    def _migrate(self) -> None:
-        """Put the upgraded entries in the file's place, the original kept as `.bak`."""
-        loader = self._loader
-        kept = _lines_by_number(self._file)
-        chunks = [replace_members(kept[1].removeprefix(BYTE_ORDER_MARK), {"version"}, {"version": VERSION})]
-        places: list[tuple[int, int]] = []
-        offset = len(chunks[0]) + 1
-        by_line = {node.line: node.index for node in self.tree.nodes}
-        for number in range(2, len(kept)):
-            index = by_line.get(number)
-            # What could not be read is kept too: it is the user's.
-            line = kept[number] if index is None else loader.upgraded[index]
-            if index is not None:
-                places.append((offset, len(line)))
-            chunks.append(line)
-            offset += len(line) + 1
-        keep_backup(self._path)
-        write_whole(self._path, (chunk + b"\n" for chunk in chunks), replace=True)
-        self._file.close()
-        self._file = open(self._path, "rb", buffering=_INLINE)  # noqa: SIM115
-        loader.offsets = [place[0] for place in places]
-        loader.lengths = [place[1] for place in places]
-        loader.upgraded, loader.migration = [], None
-        loader.torn, loader.unterminated = None, False
-        self._end = offset
+    def _migrate(self) -> bool:
+        """Rewrite a file of an old version; False if it is not as it was read any more. Runs in a worker thread."""
+        path = self._path.resolve()  # a link stays one
+        data = path.read_bytes()
+        if len(data) != self._end:
+            return False
+        end = migrate(path, data, self._loader)
+        file, old = _open_file(path), self._file
+        self._file, self.header = file, self._loader.finish()
+        old.close()
+        self._read_up_to(end)
+        return True
 
-    async def _move_torn_tail(self) -> None:
-        """Move what a crash left of a line to `.torn` and cut it off."""
-        while not self._torn_by_us and (age := time.time() - os.stat(self._path).st_mtime) < _SETTLE:
-            await anyio.sleep(max(0.05, _SETTLE - age))
-            await self.refresh()
-            if self._loader.torn is None:
-                return
-        assert self._loader.torn is not None and self._write_fd is not None
-        offset, data = self._loader.torn
-        aside = os.open(f"{self.path}.torn", os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            os.write(aside, data.rstrip(b"\n") + b"\n")
-            os.fsync(aside)
-        finally:
-            os.close(aside)
-        os.ftruncate(self._write_fd, offset)
+    async def _is_left_behind(self, torn: tuple[int, bytes]) -> bool:
+        """Whether nobody is writing the torn tail any more: it is ours, or has stood unchanged for a while."""
+        if self._failed_at is not None and torn[0] >= self._failed_at:
+            return True
+        if self._clock.now() - os.stat(self._path).st_mtime >= _SETTLE:
+            return True
+        await self._clock.sleep(_SETTLE)
+        await self.refresh()
+        return self._loader.torn == torn
+
+    def _cut_off(self, fd: int, offset: int, data: bytes) -> None:
+        """Move what a crash left of a line to `.torn`, unless something else stands there now."""
+        if os.pread(fd, len(data) + 1, offset) != data:
+            self._read_tail()
+            return
+        with open(f"{self.path}.torn", "ab", opener=_private) as aside:
+            aside.write(data.rstrip(b"\n") + b"\n")
+            aside.flush()
+            os.fsync(aside.fileno())
+        os.ftruncate(fd, offset)
+        self._loader.drop_torn(terminated=self._mark.endswith(b"\n"))
+        self._failed_at = None
         self._end = offset
-        self._loader.torn, self._torn_by_us = None, False
-        # The rest of that line, if entries were found on it, has no end yet.
-        self._loader.unterminated = os.pread(self._write_fd, 1, offset - 1) != b"\n"
-        self._loader.line -= 0 if self._loader.unterminated else 1
 
     def write(self, lines: Sequence[bytes]) -> list[Node]:
         fd, before = self._write_fd, self.revision
@@ -274,7 +311,7 @@ class JsonlStorage(Storage):
         for line in lines:
             self._loader.feed(line + b"\n", offset)
             offset += len(line) + 1
-        self._end = offset
+        self._end, self._mark = offset, (self._mark + data)[-_MARK:]
         return self.entries_since(before)
 
     def _write_all(self, fd: int, data: bytes) -> None:
@@ -285,19 +322,18 @@ class JsonlStorage(Storage):
                 written += os.write(fd, memoryview(data)[written:])
         except OSError as error:
             if written:
-                self._take_back(fd, data[:written])
+                self._take_back(fd, written)
             raise StorageError(f"{self.path} cannot be written: {error.strerror}") from error
 
-    def _take_back(self, fd: int, written: bytes) -> None:
-        if os.fstat(fd).st_size != self._end + len(written):
-            return  # somebody else's bytes stand behind ours: reading will sort them out
+    def _take_back(self, fd: int, written: int) -> None:
+        """Cut off what a failed write has left. Where that cannot be, the next look finds it as a torn tail."""
         try:
-            os.ftruncate(fd, self._end)
+            if os.fstat(fd).st_size == self._end + written:  # else somebody else's bytes stand behind ours
+                os.ftruncate(fd, self._end)
+                return
         except OSError:
-            self._loader.torn, self._torn_by_us = (self._end, written), True
-            self._loader.line += 1
-            self._loader.unterminated = True
-            self._end += len(written)
+            pass
+        self._failed_at = self._end
 
     async def sync(self) -> None:
         if self._write_fd is None:
@@ -311,16 +347,20 @@ class JsonlStorage(Storage):
     def _close_writer(self) -> None:
         if self._write_fd is not None:
             os.close(self._write_fd)
-            self._write_fd = None
+            self._write_fd, self._commit = None, GroupCommit()
 
     async def aclose(self) -> None:
-        if self._write_fd is not None:
+        try:
             await self.sync()
-        self._close_writer()
-        self._file.close()
+        finally:
+            self._close_writer()
+            self._file.close()
 
 
-def _lines_by_number(file: BinaryIO) -> list[bytes]:
-    """The physical lines without their ends, such that the index is the line's number."""
-    file.seek(0)
-    return [b"", *(line.rstrip(b"\r\n") for line in file)]
+def _open_file(path: Path) -> BinaryIO:
+    """The file to read from, kept for as long as the storage."""
+    return open(path, "rb", buffering=_INLINE)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

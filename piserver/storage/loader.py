@@ -44,7 +44,8 @@ class Loader:
         A last line without its end is taken if it is whole, and otherwise remembered as torn. Raises
         InvalidSessionError for a first line that is no header.
         """
-        self.line += 1
+        if not self.unterminated:  # else what comes still belongs to the last physical line
+            self.line += 1
         self.unterminated = not line.endswith(b"\n")
         if self.header is None:
             self._read_header(line)
@@ -69,6 +70,13 @@ class Loader:
         if self.header is None:
             raise InvalidSessionError("the file is empty", 1)
         return self.header
+
+    def drop_torn(self, *, terminated: bool) -> None:
+        """The torn tail is gone, or is to be read again; `terminated` tells whether a line end stands before it."""
+        self.torn = None
+        if terminated:
+            self.line -= 1
+            self.unterminated = False
 
     def migrated(self, offsets: list[int], lengths: list[int]) -> None:
         """The upgraded lines have become the file's, and lie at these places. A torn last line has got its end."""

@@ -1,0 +1,195 @@
+"""The methods that make, find and remove sessions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import anyio.to_thread
+from msgspec import UNSET, UnsetType
+
+from piserver.protocol import sessions as p
+from piserver.protocol import shapes
+from piserver.protocol.base import Empty
+from piserver.protocol.errors import RequestError
+from piserver.repository import SessionNotFoundError
+from piserver.server import views
+from piserver.server.desk import Desk, chosen, session_info
+from piserver.server.dispatch import Request
+from piserver.server.open_sessions import Answers, OpenSession
+from piserver.server.progress import Progress
+from piserver.session import Session, StaleLeafError
+from piserver.storage.glance import glance
+
+_BATCH = 32
+"""Sessions in one partial result."""
+
+
+class FileMethods:
+    """Handlers over the repository."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+        self._created = Answers()
+
+    async def create(self, params: p.CreateParams, request: Request) -> p.Snapshot:
+        async def create() -> OpenSession:
+            opened = self._desk.open_sessions.adopt(
+                await self._desk.repository.create(
+                    params.cwd,
+                    name=chosen(params.name),
+                    metadata=chosen(params.metadata),
+                    path=chosen(params.path),
+                )
+            )
+            await self._tell_created(opened)
+            return opened
+
+        opened = await self._created.once(chosen(params.idempotency_key), create)
+        return await self._desk.snapshot(opened, request, p.RowsParams())
+
+    async def open(self, params: p.OpenParams, request: Request) -> p.Snapshot:
+        if (params.path is UNSET) == (params.session_id is UNSET):
+            raise RequestError("invalid-params", "give either sessionId or path", data={"field": "path"})
+        if isinstance(params.session_id, str):
+            opened = self._desk.open_sessions.find(params.session_id)
+            if opened is None:
+                opened = await self._read(await self._desk.open_sessions.locate(params.session_id), request)
+        else:
+            opened = await self._open_path(Path(str(params.path)), params.create, request)
+        rows = params.rows if isinstance(params.rows, p.RowsParams) else p.RowsParams()
+        if params.at_leaf and opened.session.leaf_id is not None:
+            rows.around = opened.session.leaf_id
+        return await self._desk.snapshot(opened, request, rows, subscribe=params.subscribe)
+
+    async def _open_path(self, path: Path, create: str | UnsetType, request: Request) -> OpenSession:
+        if isinstance(create, str) and path.is_file() and path.stat().st_size == 0:
+            opened = self._desk.open_sessions.adopt(await self._desk.repository.create(create, path=path))
+            await self._tell_created(opened)
+            return opened
+        return await self._read(path, request)
+
+    async def _read(self, path: Path, request: Request) -> OpenSession:
+        progress = request.progress
+        progress.begin(f"Reading {path.name}", percentage=0)
+        report: Callable[[int, int], None] | None = None
+        if progress.wanted:
+            report = partial(_report_bytes, asyncio.get_running_loop(), progress)
+        return await self._desk.open_sessions.open(path, report)
+
+    async def close(self, params: p.CloseParams, request: Request) -> Empty:
+        self._desk.subscriptions.unwatch(params.session_id)
+        opened = self._desk.open_sessions.find(params.session_id)
+        if opened is not None:
+            await self._desk.open_sessions.close(opened)
+        return Empty()
+
+    async def list_sessions(self, params: p.ListParams, request: Request) -> p.ListResult:
+        request.progress.begin("Listing sessions", percentage=0)
+
+        def report(done: int, total: int) -> None:
+            request.progress.report(f"{done} of {total}", 100 * done // max(total, 1))
+
+        streaming = request.partial_result_token is not None
+        skip = _cursor(params.cursor)
+        found: list[shapes.SessionInfo] = []
+        batch: list[shapes.SessionInfo] = []
+        count = 0
+        more = False
+        async for item in self._desk.repository.list(chosen(params.cwd), report):
+            count += 1
+            if count <= skip:
+                continue
+            if len(found) >= params.limit:
+                more = True
+                break
+            opened = self._desk.open_sessions.at(Path(item.path))
+            found.append(views.info(item, opened.handle if opened else None))
+            batch.append(found[-1])
+            if streaming and len(batch) >= _BATCH:
+                self._send_batch(request, batch)
+                batch = []
+        next_cursor = str(skip + len(found)) if more else None
+        if streaming:
+            self._send_batch(request, batch)
+            found = []
+        return p.ListResult(sessions=found, next_cursor=next_cursor)
+
+    def _send_batch(self, request: Request, batch: list[shapes.SessionInfo]) -> None:
+        if batch:
+            value = p.ListResult(sessions=batch, next_cursor=None)
+            self._desk.server.push("$/progress", {"token": request.partial_result_token, "value": value})
+
+    async def latest(self, params: p.LatestParams, request: Request) -> p.LatestResult:
+        try:
+            return p.LatestResult(info=views.info(await self._desk.repository.latest(params.cwd)))
+        except SessionNotFoundError:
+            return p.LatestResult(info=None)
+
+    async def delete(self, params: p.DeleteParams, request: Request) -> p.DeleteResult:
+        if (params.path is UNSET) == (params.session_id is UNSET):
+            raise RequestError("invalid-params", "give either sessionId or path", data={"field": "path"})
+        if isinstance(params.session_id, str):
+            opened = self._desk.open_sessions.find(params.session_id)
+            path = opened.path if opened else await self._desk.open_sessions.locate(params.session_id)
+        else:
+            path = Path(str(params.path)).expanduser().resolve()
+            opened = self._desk.open_sessions.at(path)
+        try:
+            id = opened.handle if opened else (await anyio.to_thread.run_sync(glance, path)).id
+        except FileNotFoundError:
+            raise SessionNotFoundError(f"there is no file {path}") from None
+        await self._desk.repository.delete(path, permanent=params.permanent)
+        if opened is not None:
+            self._desk.subscriptions.unwatch(opened.handle)
+            await self._desk.open_sessions.close(opened)
+        self._desk.server.push("session/listChanged", p.ListChanged(reason="deleted", session_id=id, path=str(path)))
+        return p.DeleteResult(path=str(path))
+
+    async def fork(self, params: p.ForkParams, request: Request) -> p.ForkResult:
+        async def fork(opened: OpenSession) -> p.ForkResult:
+            _check_leaf(opened.session, params)
+            cwd = chosen(params.cwd)
+            forked = await self._desk.repository.fork(opened.session, params.entry_id, params.position, cwd)
+            return await self._made(opened, forked.session, forked.editor_text)
+
+        opened = await self._desk.open_sessions.get(params.session_id)
+        return await opened.answers.once(chosen(params.idempotency_key), lambda: fork(opened))
+
+    async def clone(self, params: p.CloneParams, request: Request) -> p.ForkResult:
+        async def clone(opened: OpenSession) -> p.ForkResult:
+            _check_leaf(opened.session, params)
+            return await self._made(opened, await self._desk.repository.clone(opened.session), None)
+
+        opened = await self._desk.open_sessions.get(params.session_id)
+        return await opened.answers.once(chosen(params.idempotency_key), lambda: clone(opened))
+
+    async def _tell_created(self, opened: OpenSession) -> None:
+        self._desk.tell_list("created", views.info(await session_info(opened.session), opened.handle))
+
+    async def _made(self, source: OpenSession, made: Session, text: str | None) -> p.ForkResult:
+        """Tell of a new file; it is not kept open, the client may never want it."""
+        info = views.info(await session_info(made))
+        await made.aclose()
+        self._desk.tell_list("created", info)
+        return p.ForkResult(source_session_id=source.handle, info=info, editor_text=text)
+
+
+def _check_leaf(session: Session, params: p.ChangeParams) -> None:
+    if params.expected_leaf_id is not UNSET and params.expected_leaf_id != session.leaf_id:
+        raise StaleLeafError(params.expected_leaf_id, session.leaf_id)
+
+
+def _cursor(cursor: str | UnsetType) -> int:
+    if cursor is UNSET:
+        return 0
+    if not cursor.isdecimal():
+        raise RequestError("stale-cursor", f"{cursor!r} is no cursor of a list", data={"field": "cursor"})
+    return int(cursor)
+
+
+def _report_bytes(loop: asyncio.AbstractEventLoop, progress: Progress, done: int, total: int) -> None:
+    """Report from the thread that reads."""
+    loop.call_soon_threadsafe(progress.report, None, 100 * done // max(total, 1))
