@@ -34,10 +34,12 @@ class CallIds:
     def translate(self, id: str, *, same_vendor: bool) -> str:
         """The id of a call made by another model; `same_vendor` says whether provider and API are the target's."""
         if id not in self._new:
-            new = self._clean(id, same_vendor)
-            if new in self._taken:
-                mark = "_" + hashlib.sha256(id.encode("utf-8", "replace")).hexdigest()[:8]
-                new = new[: _LENGTHS.get(self._api, 64) - len(mark)] + mark
+            clean = new = self._clean(id, same_vendor) or "call"
+            attempt = 0
+            while new in self._taken:
+                mark = "_" + _hash(f"{id}{attempt or ''}")[:8]
+                new = clean[: _LENGTHS.get(self._api, 64) - len(mark)] + mark
+                attempt += 1
             self._new[id] = new
             self._taken.add(new)
         return self._new[id]

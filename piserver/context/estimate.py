@@ -6,6 +6,7 @@ provider has reported, where there is one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -126,4 +127,4 @@ def _usable_usage(message: Mapping[str, Any]) -> int:
 
 
 def _number(value: Any) -> float:
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else 0
+    return value if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) else 0

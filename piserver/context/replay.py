@@ -17,6 +17,7 @@ ChangeKind = Literal[
     "thinking-dropped",
     "signature-removed",
     "call-id-changed",
+    "duplicate-call-omitted",
     "failed-answer-omitted",
     "empty-message-omitted",
     "blank-text-dropped",
@@ -79,7 +80,9 @@ def replay(
         copy = dict(message, content=[] if content is None else content)
         if target is not None and not target.images:
             copy["content"] = _without_images(copy, index, changes)
-        if copy.get("role") == "assistant":
+        if copy.get("role") == "user" and isinstance(copy["content"], list):
+            copy["content"] = _without_blank_text(_list(copy["content"]), index, changes)
+        elif copy.get("role") == "assistant":
             copy["content"] = _assistant_blocks(copy, target, ids, index, changes)
         elif copy.get("role") == "toolResult" and ids is not None:
             copy["toolCallId"] = ids.find(str(copy.get("toolCallId")))
@@ -108,6 +111,12 @@ def _without_images(message: dict[str, Any], index: int, changes: list[Change]) 
     return blocks
 
 
+def _without_blank_text(blocks: list[dict[str, Any]], index: int, changes: list[Change]) -> list[dict[str, Any]]:
+    kept = [block for block in blocks if block.get("type") != "text" or _has_text(block.get("text"))]
+    changes += [Change("blank-text-dropped", index)] * (len(blocks) - len(kept))
+    return kept
+
+
 def _assistant_blocks(
     message: dict[str, Any], target: TargetModel | None, ids: CallIds | None, index: int, changes: list[Change]
 ) -> list[dict[str, Any]]:
@@ -117,7 +126,8 @@ def _assistant_blocks(
     same_vendor = target is not None and (message.get("provider"), message.get("api")) == (target.provider, target.api)
     same = _same_model(message, target)
     blocks: list[dict[str, Any]] = []
-    for block in _list(content):
+    called: set[str] = set()
+    for block in _without_blank_text(_list(content), index, changes):
         match block.get("type"):
             case "thinking":
                 signed = bool(block.get("thinkingSignature")) or bool(block.get("redacted"))
@@ -126,11 +136,13 @@ def _assistant_blocks(
                 else:
                     changes.append(Change("thinking-dropped", index))
             case "text":
-                if not _has_text(block.get("text")):
-                    changes.append(Change("blank-text-dropped", index))
-                    continue
                 blocks.append(block if same else _without(block, "textSignature", index, changes))
             case "toolCall":
+                id = str(block.get("id"))
+                if id in called:
+                    changes.append(Change("duplicate-call-omitted", index, id))
+                    continue
+                called.add(id)
                 blocks.append(_call(block, same, same_vendor, ids, index, changes))
             case _:
                 blocks.append(block)

@@ -42,7 +42,7 @@ class Usage(Struct, gc=False, rename="camel"):
         return self.total_tokens or self.input + self.output + self.cache_read + self.cache_write
 
 
-class MessageHead(Struct, rename="camel"):
+class MessageHead(Struct, gc=False, rename="camel"):
     """What the tree keeps of a message. `content` is UNSET where it is missing, null where it is null."""
 
     role: str | UnsetType = UNSET
@@ -52,7 +52,7 @@ class MessageHead(Struct, rename="camel"):
     usage: Usage | None = None
 
 
-class Head(Struct, rename="camel"):
+class Head(Struct, gc=False, rename="camel"):
     """What the tree needs of an entry; everything else stays in the line."""
 
     type: str

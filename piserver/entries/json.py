@@ -1,7 +1,7 @@
 """The one door between JSON text and Python values.
 
 orjson does the work. What it refuses although it is JSON (lone-surrogate escapes, which JavaScript writers produce,
-numbers beyond every double, deep nesting) goes to the standard library and then to `nested`, so both functions are total.
+numbers beyond any double, deep nesting) goes to the standard library and then to `nested`, so both are total.
 """
 
 from __future__ import annotations

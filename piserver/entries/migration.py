@@ -8,7 +8,11 @@ rest of a line keeps its bytes.
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import Any
+
+import msgspec
+from msgspec import Raw
 
 from piserver.entries import json
 from piserver.entries.codec import message_part
@@ -37,7 +41,7 @@ class Migration:
             id, parent = self._new_id(number), self._ids[-1]
             fields: dict[str, Any] = {"id": id, "parentId": parent}
             drop = {"id", "parentId"}
-            found = {m.key: line[m.value_start : m.value_end] for m in members(line)}
+            found = _values(line)
             if "firstKeptEntryIndex" in found and found.get("type") == b'"compaction"':
                 drop.add("firstKeptEntryIndex")
                 kept = self._id_at(json.loads(found["firstKeptEntryIndex"]))
@@ -59,9 +63,9 @@ class Migration:
             attempt += 1
 
     def _id_at(self, index: Any) -> str | None:
-        if isinstance(index, bool) or not isinstance(index, int | float) or index != int(index):
+        if isinstance(index, bool) or not isinstance(index, int | float) or not 0 < index < len(self._ids):
             return None
-        return self._ids[int(index)] if 0 < index < len(self._ids) else None
+        return self._ids[int(index)] if index == int(index) else None
 
 
 def _rename_hook_message(line: bytes) -> bytes:
@@ -82,10 +86,25 @@ def _rename_hook_message(line: bytes) -> bytes:
 def replace_members(line: bytes, drop: set[str], fields: dict[str, Any]) -> bytes:
     """The object `line` without the members named in `drop` and with `fields` in front, everything else as it stood.
 
-    A leading `type` member stays first.
+    A leading `type` member stays first. Raises JSONError if `line` is no object.
     """
+    new = [json.dumps(name) + b":" + json.dumps(value) for name, value in fields.items()]
+    start = _LEADING_TYPE.match(line)
+    if start is not None and drop.isdisjoint(_values(line)):
+        return line[: start.end()] + b"".join(member + b"," for member in new) + line[start.end() :]
     kept = [m for m in members(line) if m.key not in drop]
     parts = [line[m.start : m.value_end] for m in kept]
-    new = [json.dumps(name) + b":" + json.dumps(value) for name, value in fields.items()]
     at = 1 if kept and kept[0].key == "type" else 0
     return b"{" + b",".join(parts[:at] + new + parts[at:]) + b"}"
+
+
+_LEADING_TYPE = re.compile(rb'\{"type":"[^"\\]*",')
+_decode_values = msgspec.json.Decoder(dict[str, Raw]).decode
+
+
+def _values(line: bytes) -> dict[str, bytes]:
+    """The bytes of an object's values by name; of duplicates the last. Raises JSONError if `line` is no object."""
+    try:
+        return {name: bytes(value) for name, value in _decode_values(line).items()}
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        return {m.key: line[m.value_start : m.value_end] for m in members(line)}

@@ -28,18 +28,18 @@ def utf16_length(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
 def format_timestamp(ms: int) -> str:
     """Milliseconds since 1970 as ISO-8601 UTC with milliseconds and `Z`."""
-    seconds, rest = divmod(ms, 1000)
-    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{rest:03d}Z"
+    return (_EPOCH + timedelta(milliseconds=ms)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 _ISO = re.compile(
     r"(\d{4})(?:-(\d\d)(?:-(\d\d))?)?(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d+))?)?\s*(Z|[+-]\d\d:?\d\d)?)?",
     re.IGNORECASE,
 )
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def parse_timestamp(text: str) -> int | None:

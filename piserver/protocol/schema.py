@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import msgspec
 
@@ -62,7 +63,7 @@ def build() -> Schema:
     _, components = msgspec.json.schema_components(types, ref_template=REF + "{name}")
     named, _ = msgspec.json.schema_components(list(_NAMED.values()), ref_template=REF + "{name}")
     names = dict(zip(_NAMED, named, strict=True))
-    definitions: Schema = {name: schema for name, schema in names.items()}
+    definitions: Schema = {name: _in_order(_NAMED[name], union) for name, union in names.items()}
     for name, schema in components.items():
         definitions[name] = _in_wire_words(_with_names(schema, names))
     common = definitions["RequestParams"]["properties"]
@@ -82,13 +83,37 @@ def build() -> Schema:
 
 
 def referred(schema: Schema) -> str | None:
-    """The name of the definition that a schema refers to, if it is nothing but a reference."""
+    """The name of the definition that a schema refers to, if it is a reference."""
     reference = schema.get("$ref")
     return reference.removeprefix(REF) if isinstance(reference, str) else None
 
 
+def values(schema: Schema) -> Schema:
+    """The schema of an object's values where its members are not named; `{}`, any JSON, if it says nothing of them."""
+    found = schema.get("additionalProperties")
+    return cast("Schema", found) if isinstance(found, dict) else {}
+
+
+def limits(schema: Schema) -> str:
+    """Default and bounds of a field as a sentence without its end; empty if there are none."""
+    parts: list[str] = []
+    if "default" in schema:
+        parts.append(f"default `{json.dumps(schema['default'])}`")
+    low, high = schema.get("minimum"), schema.get("maximum")
+    if low is not None:
+        parts.append(f"at least {low}" if high is None else f"{low} to {high}")
+    if "maxItems" in schema:
+        parts.append(f"at most {schema['maxItems']}")
+    return ", ".join(parts)
+
+
 def _ref(type: type[msgspec.Struct]) -> Schema:
     return {"$ref": REF + type.__name__}
+
+
+def _in_order(union: Any, schema: Schema) -> Schema:
+    """The words of an enumeration in the order in which Python gives them, which means something."""
+    return {"enum": list(get_args(union))} if "enum" in schema else schema
 
 
 def _with_names(schema: Any, names: Schema) -> Any:

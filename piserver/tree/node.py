@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from piserver.entries.codec import Head, MessageHead
 
@@ -41,43 +44,31 @@ class Label:
     entry: Node
 
 
-class Node:
+class Node(Struct, eq=False):
     """One entry's place in the tree.
 
-    `index` is its position among the indexed entries (file order), `line` its physical line, `role` the message's role
-    (for `message` entries), `detail` the decoded head where the entry's type has fields that matter to the tree.
+    `index` is its position among the indexed entries (file order), `line` its physical line, `parent_id` what the entry
+    itself names as its parent, `role` the message's role (for `message` entries), `detail` the decoded head where the
+    entry's type has fields that matter to the tree. A struct because a log has very many of them.
     """
 
-    __slots__ = (
-        "children",
-        "depth",
-        "detail",
-        "id",
-        "index",
-        "line",
-        "orphaned",
-        "parent",
-        "parent_id",
-        "role",
-        "state",
-        "timestamp",
-        "type",
-    )
+    index: int
+    line: int
+    id: str
+    type: str
+    timestamp: str
+    parent_id: str | None
+    parent: Node | None
+    depth: int
+    state: State
+    role: str | None = None
+    detail: Head | MessageHead | None = None
+    children: Sequence[Node] = ()
 
-    def __init__(self, index: int, line: int, head: Head, parent: Node | None) -> None:
-        self.index = index
-        self.line = line
-        self.id = head.id
-        self.type = head.type
-        self.timestamp = head.timestamp
-        self.parent_id: str | None = head.parent_id if isinstance(head.parent_id, str) else None
-        self.role: str | None = None
-        self.detail: Head | MessageHead | None = None
-        self.parent = parent
-        self.children: list[Node] | tuple[()] = ()
-        self.depth = 0 if parent is None else parent.depth + 1
-        self.orphaned = False
-        self.state = ROOT_STATE if parent is None else parent.state
+    @property
+    def orphaned(self) -> bool:
+        """Whether the entry names a parent that is not above it: missing, or one of its own descendants."""
+        return self.parent is None and bool(self.parent_id)
 
     @property
     def head(self) -> Head:

@@ -6,14 +6,13 @@ it is added, so questions about any node cost nothing that grows with the log.
 
 from __future__ import annotations
 
-from bisect import insort
 from collections.abc import Iterator
 from sys import intern
-from typing import Any
+from typing import Any, cast
 
 from msgspec import UNSET
 
-from piserver.entries.codec import Head
+from piserver.entries.codec import Head, MessageHead
 from piserver.entries.text import one_line, trim
 from piserver.tree.diagnostics import Diagnostic, DiagnosticKind
 from piserver.tree.node import ROOT_STATE, Label, Model, Node, State
@@ -33,6 +32,8 @@ class Tree:
         self.labels: dict[str, Label] = {}
         self.name: str | None = None
         self.statistics = Statistics()
+        self.loading = False
+        """Set while many entries are added, to be ended by `settle`."""
         self._by_id: dict[str, Node] = {}
         self._waiting: dict[str, list[Node]] = {}  # orphans by the parent that is not there (yet)
         self._tail: Node | None = None  # the last entry that moved the leaf
@@ -42,62 +43,72 @@ class Tree:
 
     def add(self, head: Head, line: int) -> Node | None:
         """Index the next entry of the log; None for a duplicate id, which is reported and otherwise without effect."""
-        if head.id in self._by_id:
-            self._report("duplicate-id", f"a second entry has the id {head.id}; the first one counts", line, head.id)
+        # This runs once for each entry of a log that is opened, so it spells out what could be three functions.
+        by_id, id, parent_id = self._by_id, head.id, head.parent_id or None
+        if id in by_id:
+            self._report("duplicate-id", f"a second entry has the id {id}; the first one counts", line, id)
             return None
-        parent = self._by_id.get(head.parent_id) if head.parent_id else None
-        node = Node(len(self.nodes), line, head, parent)
+        parent = by_id.get(parent_id) if parent_id is not None else None
+        index, kind = len(self.nodes), intern(head.type)
         if parent is not None:
+            node = Node(index, line, id, kind, head.timestamp, parent_id, parent, parent.depth + 1, parent.state)
             if parent.children:
-                parent.children.append(node)
+                cast("list[Node]", parent.children).append(node)
             else:
                 parent.children = [node]
         else:
+            node = Node(index, line, id, kind, head.timestamp, parent_id, None, 0, ROOT_STATE)
             self.roots.append(node)
-            if head.parent_id:
-                node.orphaned = True
-                self._waiting.setdefault(head.parent_id, []).append(node)
+            if parent_id is not None:
+                self._waiting.setdefault(parent_id, []).append(node)
             elif head.parent_id is UNSET:
-                self._report("absent-parent", "the entry names no parent: shown as a root", line, head.id)
+                self._report("absent-parent", "the entry names no parent: shown as a root", line, id)
         self.nodes.append(node)
-        self._by_id[node.id] = node
-        self._settle(node, head)
+        by_id[id] = node
+        if kind != "leaf" or head.target_id is not UNSET:
+            self._tail = node
+        if kind == "message":
+            self._settle_message(node, head.message)
+        else:
+            node.detail = head
+            self._settle(node, head)
         self.statistics.add(node)
-        if self._waiting and node.id in self._waiting:
-            self._adopt(node)
+        if not self.loading and id in self._waiting:
+            self.settle()
         return node
+
+    def _settle_message(self, node: Node, message: MessageHead | None) -> None:
+        if message is None:
+            self._report("missing-message", "a message entry without a message", node.line, node.id)
+        elif message.role is not UNSET:
+            node.role = intern(message.role)
+            if node.role == "assistant":
+                node.detail = message
+                model = node.state.model
+                if model is None or model.provider != message.provider or model.model_id != message.model:
+                    self._inherit(node)
+                else:  # one string for all answers of a model
+                    message.provider, message.model = model.provider, model.model_id
+            elif message.usage is not None:
+                node.detail = message
 
     def _settle(self, node: Node, head: Head) -> None:
         """Take from a head what its type means for the tree."""
-        kind = node.type = intern(head.type)
-        if kind == "message":
-            message = head.message
-            if message is None:
-                self._report("missing-message", "a message entry without a message", node.line, node.id)
-            elif message.role is not UNSET:
-                node.role = intern(message.role)
-                if node.role == "assistant":
-                    message.provider = _interned(message.provider)
-                    message.model = _interned(message.model)
-                    node.detail = message
-                elif message.usage is not None:
-                    node.detail = message
-        else:
-            node.detail = head
-        if kind == "leaf":
-            if head.target_id is UNSET:
-                self._report("bad-leaf-target", "a jump without a usable target: the leaf stays", node.line, node.id)
-            else:
-                self._tail = node
-        else:
-            self._tail = node
-        if kind == "label":
-            self._label(node, head)
-        elif kind == "session_info":
-            self.name = (one_line(head.name) or None) if isinstance(head.name, str) else None
-        elif kind == "context_edit" and not isinstance(head.target_id, str):
-            self._report("bad-context-edit", "a context edit without a target is ignored", node.line, node.id)
-        self._inherit(node)
+        match node.type:
+            case "leaf":
+                if head.target_id is UNSET:
+                    self._report(
+                        "bad-leaf-target", "a jump without a usable target: the leaf stays", node.line, node.id
+                    )
+            case "label":
+                self._label(node, head)
+            case "session_info":
+                self.name = (one_line(head.name) or None) if isinstance(head.name, str) else None
+            case "context_edit":
+                if not isinstance(head.target_id, str):
+                    self._report("bad-context-edit", "a context edit without a target is ignored", node.line, node.id)
+            case _:
+                self._inherit(node)
 
     def _label(self, node: Node, head: Head) -> None:
         if head.label is not UNSET and head.label is not None and not isinstance(head.label, str):
@@ -138,34 +149,46 @@ class Tree:
                     pass
         node.state = state
 
-    def _adopt(self, parent: Node) -> None:
-        """Hang entries that came before their parent under it; a cycle is cut above its earliest entry."""
-        path = self.path(parent)
-        for child in self._waiting.pop(parent.id):
-            top = child
-            self._hang(child, parent)
-            if child is path[0]:
-                top = min(path, key=_index)
-                self._cut_off(top)
+    def settle(self) -> None:
+        """Hang entries that came before their parents under them; a cycle is cut above its earliest entry.
+
+        While `loading` is set this is left to the end, so that its cost is linear however the log is ordered.
+        """
+        self.loading = False
+        ready = [id for id in self._waiting if id in self._by_id]
+        children = sorted((child for id in ready for child in self._waiting.pop(id)), key=_index)
+        if not children:
+            return
+        tops = _Tops()
+        adopting = {id: list(self._by_id[id].children) for id in ready}
+        for child in children:
+            parent = self._by_id[child.parent_id or ""]
+            closes = tops.find(parent) is child
+            child.parent = parent
+            adopting[parent.id].append(child)
+            if closes:
+                tops = _Tops()
+                top = min(self._cycle(child), key=_index)
+                top.parent = None
                 self._report("parent-cycle", f"entry {top.id} descends from itself: shown as a root", top.line, top.id)
-            stack = [top]
-            while stack:
-                node = stack.pop()
-                node.depth = 0 if node.parent is None else node.parent.depth + 1
-                self._inherit(node)
-                stack.extend(node.children)
+        for id, family in adopting.items():
+            parent = self._by_id[id]
+            parent.children = sorted((child for child in family if child.parent is parent), key=_index)
+        self.roots = [node for node in self.nodes if node.parent is None]
+        stack = [node for node in self.roots if node.children]
+        while stack:
+            node = stack.pop()
+            node.depth = 0 if node.parent is None else node.parent.depth + 1
+            self._inherit(node)
+            stack.extend(node.children)
 
-    def _hang(self, child: Node, parent: Node) -> None:
-        self.roots.remove(child)
-        child.parent, child.orphaned = parent, False
-        parent.children = list(parent.children)
-        insort(parent.children, child, key=_index)
-
-    def _cut_off(self, node: Node) -> None:
-        assert node.parent is not None
-        node.parent.children = [child for child in node.parent.children if child is not node]
-        node.parent, node.orphaned = None, True
-        insort(self.roots, node, key=_index)
+    @staticmethod
+    def _cycle(node: Node) -> list[Node]:
+        """The entries of the cycle on which `node` lies."""
+        cycle = [node]
+        while (parent := cycle[-1].parent) is not None and parent is not node:
+            cycle.append(parent)
+        return cycle
 
     # Asking
 
@@ -273,3 +296,19 @@ def _interned(value: Any) -> Any:
 
 def _index(node: Node) -> int:
     return node.index
+
+
+class _Tops:
+    """Finds the top of the tree in which an entry lies, each step up taken about once."""
+
+    def __init__(self) -> None:
+        self._above: dict[int, Node] = {}
+
+    def find(self, node: Node) -> Node:
+        trail: list[Node] = []
+        while (above := self._above.get(node.index) or node.parent) is not None:
+            trail.append(node)
+            node = above
+        for passed in trail:
+            self._above[passed.index] = node
+        return node

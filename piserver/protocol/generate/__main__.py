@@ -32,11 +32,11 @@ def outputs(root: Path) -> dict[Path, str]:
 def main(check: bool) -> None:
     """Write the files that are generated from the protocol's types."""
     stale = [
-        (path, text)
-        for path, text in outputs(ROOT).items()
-        if not path.is_file() or path.read_text("utf-8") != text
+        (path, text) for path, text in outputs(ROOT).items() if not path.is_file() or path.read_text("utf-8") != text
     ]
     for path, text in stale:
+        if path.name == "protocol.md" and document.fingerprint_of(path.read_text("utf-8")) not in text:
+            click.echo("The protocol has changed: does the prose of protocol.md still say what is true?", err=True)
         click.echo(f"{path.relative_to(ROOT)} {'is not current' if check else 'written'}", err=check)
         if not check:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
 """The generated parts of `protocol.md`: tables of fields, and the fingerprint of the schema.
 
 A part stands between `<!-- generated: WHAT -->` and `<!-- end -->`, where WHAT is `params METHOD`, `result METHOD`,
-`notification METHOD`, `type NAME`, or `types` for all objects that have no part of their own.
+`notification METHOD`, `type NAME`, or `types` for all types that have no part of their own.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ import json
 import re
 from collections import Counter
 
-from piserver.protocol.generate.typescript import limits
 from piserver.protocol.registry import PROTOCOL_VERSION
-from piserver.protocol.schema import Schema, referred
+from piserver.protocol.schema import Schema, limits, referred, values
 
 _PART = re.compile(r"(<!-- generated: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 _FINGERPRINT = re.compile(r"<!-- piserver protocol \d+, fingerprint: .*? -->")
@@ -23,6 +22,12 @@ def fingerprint(schema_text: str) -> str:
     """The comment that ties the document to a schema."""
     digest = hashlib.sha256(schema_text.encode()).hexdigest()[:16]
     return f"<!-- piserver protocol {PROTOCOL_VERSION}, fingerprint: {digest} -->"
+
+
+def fingerprint_of(text: str) -> str:
+    """The comment that a document carries; empty if it carries none."""
+    found = _FINGERPRINT.search(text)
+    return found[0] if found else ""
 
 
 def refresh(text: str, schema: Schema, schema_text: str) -> str:
@@ -54,23 +59,29 @@ def _part(what: str, schema: Schema, inline: set[str], own: set[str]) -> str:
             result = str(referred(schema["methods"][name]["result"]))
             if not definitions[result]["properties"]:
                 return "Result: `{}`."
-            return f"Result: {_fields(definitions[result])}" if result in inline else f"Result: [{result}](#{result.lower()})."
+            return (
+                f"Result: {_fields(definitions[result])}"
+                if result in inline
+                else f"Result: [{result}](#{result.lower()})."
+            )
         case "notification":
             return _fields(definitions[referred(schema["notifications"][name]["params"])])
         case "type":
             return _fields(definitions[name])
         case "types":
-            rest = [name for name in definitions if name not in inline | own and definitions[name].get("properties")]
-            return "\n\n".join(f"#### {name}\n\n{_fields(definitions[name])}" for name in sorted(rest))
+            rest = sorted(definitions.keys() - inline - own - {"Empty"})
+            return "\n\n".join(f"#### {name}\n\n{_fields(definitions[name])}" for name in rest)
         case _:
             raise KeyError(what)
 
 
 def _fields(schema: Schema, but: set[str] | None = None) -> str:
-    """The description and a table of the fields; `?` marks those that may be absent."""
+    """The description and a table of the fields; `?` marks those that may be absent. Of a union, what is in it."""
+    if "properties" not in schema:
+        return _type(schema)
     required = set(schema.get("required", ()))
     rows = [
-        (f"`{name}`{'' if name in required else '?'}", _type(member), limits(member))
+        (f"`{name}{'' if name in required else '?'}`", _type(member), limits(member))
         for name, member in schema["properties"].items()
         if name not in (but or ())
     ]
@@ -91,8 +102,7 @@ def _type(schema: Schema) -> str:
         case "array":
             return f"array of {_type(schema.get('items', {}))}"
         case "object":
-            values = schema.get("additionalProperties")
-            return f"object of {_type(values)}" if isinstance(values, dict) and values else "object"
+            return f"object of {_type(values(schema))}" if values(schema) else "object"
         case str(plain):
             return plain
         case _:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import cast
 
-from piserver.protocol.generate.typescript import limits
 from piserver.protocol.registry import PROTOCOL_VERSION
-from piserver.protocol.schema import Schema, referred
+from piserver.protocol.schema import Schema, limits, referred, values
 
 _HEADER = """\
 -- The types of the piserver protocol. Generated from piserver/protocol by `make types`; not to be edited.
@@ -51,14 +51,14 @@ def _reachable(schema: Schema, roots: list[Schema]) -> set[str]:
     while waiting:
         item = waiting.pop()
         if isinstance(item, dict):
-            members: Schema = item
+            members = cast("Schema", item)
             name = referred(members)
             if name is not None and name not in found:
                 found.add(name)
                 waiting.append(schema["$defs"][name])
             waiting += members.values()
         elif isinstance(item, list):
-            waiting += item
+            waiting += cast("list[object]", item)
     return found
 
 
@@ -93,8 +93,7 @@ def _type(schema: Schema, sent: bool) -> str:
             item = _type(schema.get("items", {}), sent)
             return f"({item})[]" if "|" in item else f"{item}[]"
         case "object":
-            values = schema.get("additionalProperties", {})
-            return f"table<string, {_type(values if isinstance(values, dict) else {}, sent)}>"
+            return f"table<string, {_type(values(schema), sent)}>"
         case str(plain):
             return _PLAIN[plain]
         case _:

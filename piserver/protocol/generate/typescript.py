@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from piserver.protocol.registry import PROTOCOL_VERSION
-from piserver.protocol.schema import Schema, referred
+from piserver.protocol.schema import Schema, limits, referred, values
 
 _HEADER = f"""\
 // The types of the piserver protocol. Generated from piserver/protocol by `make types`; not to be edited.
@@ -77,25 +77,11 @@ def _type(schema: Schema) -> str:
             item = _type(schema.get("items", {}))
             return f"({item})[]" if "|" in item else f"{item}[]"
         case "object":
-            values = schema.get("additionalProperties", {})
-            return f"Record<string, {_type(values if isinstance(values, dict) else {})}>"
+            return f"Record<string, {_type(values(schema))}>"
         case str(plain):
             return _PLAIN[plain]
         case _:
             return "unknown"
-
-
-def limits(schema: Schema) -> str:
-    """Default and bounds of a field as a sentence without its end; empty if there are none."""
-    parts: list[str] = []
-    if "default" in schema:
-        parts.append(f"default `{json.dumps(schema['default'])}`")
-    low, high = schema.get("minimum"), schema.get("maximum")
-    if low is not None:
-        parts.append(f"at least {low}" if high is None else f"{low} to {high}")
-    if "maxItems" in schema:
-        parts.append(f"at most {schema['maxItems']}")
-    return ", ".join(parts)
 
 
 def _comment(text: Any, indent: str) -> str:

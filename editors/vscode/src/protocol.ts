@@ -1,0 +1,821 @@
+// The types of the piserver protocol. Generated from piserver/protocol by `make types`; not to be edited.
+
+export const PROTOCOL_VERSION = 1;
+
+export type EntryDraft = MessageDraft | ThinkingLevelDraft | ModelDraft | ActiveToolsDraft | CompactionDraft | BranchSummaryDraft | CustomDraft | CustomMessageDraft | LabelDraft | SessionInfoDraft | LeafDraft | UsageDraft | ContextEditDraft;
+
+export type Filter = "default" | "no-tools" | "user-only" | "labeled" | "all";
+
+export type Durability = "structure" | "always" | "never";
+
+export type DiagnosticKind = "malformed-line" | "recovered-entry" | "torn-tail" | "duplicate-id" | "missing-parent" | "absent-parent" | "parent-cycle" | "bad-leaf-target" | "bad-label" | "bad-context-edit" | "missing-message" | "off-path-first-kept" | "header" | "newer-version" | "missing-cwd" | "unpaired-result";
+
+export type ErrorKind = "auth-missing" | "busy" | "cancelled" | "client-failed" | "entry-not-found" | "invalid-entry" | "invalid-fork-target" | "invalid-params" | "invalid-session" | "lease-held" | "model-not-found" | "nothing-to-compact" | "provider-failed" | "read-only" | "run-not-found" | "session-not-found" | "stale-cursor" | "stale-leaf" | "storage-failed" | "summarization-failed" | "timed-out" | "too-large" | "untrusted";
+
+/** What the parameters of every method may hold besides their own fields; `_meta` is ignored. */
+export interface RequestParams {
+  workDoneToken?: string | number;
+  partialResultToken?: string | number;
+  _meta?: unknown;
+}
+
+/**
+ * The settings and their defaults.
+ *
+ * `trusted`: the person trusts the workspace. `sessionsFolder`: where sessions lie, by default the terminal agent's
+ * place. `durability`: what is flushed to the disk before a change is answered: `structure` (messages of people and
+ * models, and all that shapes the tree), `always`, `never`. `logLevel`: from which level on log records go to the
+ * client as `window/logMessage`. `maxFrameBytes`: the largest message that is read.
+ */
+export interface Settings {
+  /** default `false` */
+  trusted?: boolean;
+  sessionsFolder?: string;
+  /** default `"structure"` */
+  durability?: Durability;
+  /** default `"info"` */
+  logLevel?: "debug" | "error" | "info" | "off" | "warning";
+  /** default `67108864`, at least 1024 */
+  maxFrameBytes?: number;
+}
+
+/**
+ * What stands under `capabilities.experimental.piserver`. What is not named there is not supported.
+ *
+ * `version` is the program's, `maxFrameBytes` the largest message that it reads.
+ */
+export interface Capabilities {
+  protocolVersion: number;
+  version: string;
+  methods: string[];
+  notifications: string[];
+  filters: Filter[];
+  maxFrameBytes: number;
+}
+
+/**
+ * The `data` of an error: its kind, and whether the same request may succeed later without anything being changed.
+ *
+ * Some kinds add fields of their own.
+ */
+export interface ErrorData {
+  kind: ErrorKind;
+  retryable: boolean;
+}
+
+/** A new session for a working directory. `path` names the file instead of the usual place. */
+export interface CreateParams extends RequestParams {
+  cwd: string;
+  name?: string;
+  metadata?: Record<string, unknown>;
+  path?: string;
+  idempotencyKey?: string;
+}
+
+/**
+ * A session as it is now.
+ *
+ * `newerLeafId`: a newer message on another branch than the leaf's, which nobody jumped away from; let the person
+ * choose. `readOnly` says why nothing can be written. At most 100 `diagnostics` of `diagnosticsTotal` are given.
+ */
+export interface Snapshot {
+  sessionId: string;
+  epoch: string;
+  revision: number;
+  leafId: string | null;
+  info: SessionInfo;
+  newerLeafId: string | null;
+  readOnly: string | null;
+  state: ContextState;
+  statistics: Statistics;
+  diagnostics: Diagnostic[];
+  diagnosticsTotal: number;
+  rows: RowWindow;
+}
+
+/**
+ * A session in a list. Times are ISO-8601 UTC; `created` and `cwd` are empty where the header lacks them.
+ *
+ * `firstMessage` is the beginning of the first user message. `broken` says why the file cannot be opened.
+ */
+export interface SessionInfo {
+  id: string;
+  path: string;
+  cwd: string;
+  created: string;
+  modified: string;
+  size: number;
+  name: string | null;
+  firstMessage: string | null;
+  messageCount: number | null;
+  parentSession: string | null;
+  broken?: string;
+}
+
+/** What holds at an entry: `model` null and `activeToolNames` null where the log never said. */
+export interface ContextState {
+  model: ModelRef | null;
+  thinkingLevel: unknown;
+  activeToolNames: unknown;
+}
+
+/** The model in force. Files may hold any JSON here; normally both are strings. */
+export interface ModelRef {
+  provider?: unknown;
+  modelId?: unknown;
+}
+
+/** Totals over entries. `models` has a key `provider/model` each, and `summaries`. */
+export interface Statistics {
+  entries: number;
+  messages: number;
+  roles: Record<string, number>;
+  usage: Usage;
+  models: Record<string, Usage>;
+}
+
+/** Tokens and cost (USD). */
+export interface Usage {
+  input: number;
+  output: number;
+  cacheRead: number;
+  cacheWrite: number;
+  totalTokens: number;
+  cost: number;
+}
+
+/** Something wrong with a session's file. `line` counts physical lines from 1, `offset` bytes. */
+export interface Diagnostic {
+  kind: DiagnosticKind;
+  message: string;
+  line?: number;
+  offset?: number;
+  entryId?: string;
+}
+
+/** The rows from `offset` on, out of `total`; `leafRow` is the place of the one marked `leaf`, null if none is. */
+export interface RowWindow {
+  filter: Filter;
+  total: number;
+  offset: number;
+  leafRow: number | null;
+  rows: Row[];
+}
+
+/**
+ * One line of the tree, ready to be drawn.
+ *
+ * `guides` has a character for each level of indentation: `|` a branch goes on beside this line, `+` a branch starts
+ * here and more follow, `L` the last branch starts here, a space nothing. `children` counts the visible children,
+ * `hidden` the lines that collapsing this one took away. `onPath`: on the way from the root to the leaf. `leaf`: the
+ * line nearest to the write position. `inContext`: a model would see this entry now. `orphaned`: its parent is
+ * missing.
+ */
+export interface Row {
+  id: string;
+  parentId: string | null;
+  index: number;
+  type: string;
+  role: string | null;
+  timestamp: string;
+  preview: string;
+  label?: string;
+  failed?: boolean;
+  leftLeafId?: string;
+  guides: string;
+  children: number;
+  hidden?: number;
+  collapsed?: boolean;
+  onPath?: boolean;
+  leaf?: boolean;
+  inContext?: boolean;
+  orphaned?: boolean;
+}
+
+/**
+ * A session by `sessionId` or by the `path` of its file.
+ *
+ * With `create` (a working directory), an empty file becomes a new session. `subscribe` false: no notifications.
+ * `rows` chooses the first page; with `atLeaf` it is centred on the leaf.
+ */
+export interface OpenParams extends RequestParams {
+  sessionId?: string;
+  path?: string;
+  create?: string;
+  /** default `true` */
+  subscribe?: boolean;
+  rows?: RowsParams;
+  /** default `false` */
+  atLeaf?: boolean;
+}
+
+/**
+ * Which rows of the tree.
+ *
+ * Those that `filter` shows and whose text or label holds all words of `query`, with what is below the `collapsed`
+ * entries left out; from `offset` on, or so that `around` (an entry's id) stands in the middle.
+ */
+export interface RowsParams {
+  /** default `"default"` */
+  filter?: Filter;
+  /** default `""` */
+  query?: string;
+  collapsed?: string[];
+  /** default `0`, at least 0 */
+  offset?: number;
+  /** default `200`, 1 to 1000 */
+  limit?: number;
+  around?: string;
+}
+
+/** A session whose notifications are not wanted any more. */
+export interface CloseParams extends RequestParams {
+  sessionId: string;
+}
+
+/** The parameters of a method that has none. */
+export type Empty = Record<string, never>;
+
+/** The sessions of a working directory (by their header), or all. `limit` and `cursor` page through them. */
+export interface ListParams extends RequestParams {
+  cwd?: string;
+  /** default `1000`, 1 to 10000 */
+  limit?: number;
+  cursor?: string;
+}
+
+/**
+ * Newest first. `nextCursor` asks for the next page; null at the end.
+ *
+ * With a `partialResultToken` the sessions come in `$/progress` notifications of this shape, and the result holds
+ * none.
+ */
+export interface ListResult {
+  sessions: SessionInfo[];
+  nextCursor: string | null;
+}
+
+/** A working directory. */
+export interface LatestParams extends RequestParams {
+  cwd: string;
+}
+
+/** The newest session of a working directory; null if there is none. */
+export interface LatestResult {
+  info: SessionInfo | null;
+}
+
+/** A session by `sessionId` or `path`, to be moved to the desktop's trash, or with `permanent` to be removed. */
+export interface DeleteParams extends RequestParams {
+  sessionId?: string;
+  path?: string;
+  /** default `false` */
+  permanent?: boolean;
+}
+
+/** The file that is gone. */
+export interface DeleteResult {
+  path: string;
+}
+
+/** A new name; null or blank clears it. */
+export interface RenameParams extends RequestParams {
+  sessionId: string;
+  expectedLeafId?: string | null;
+  idempotencyKey?: string;
+  name: string | null;
+}
+
+/**
+ * The entries that a change appended, in order.
+ *
+ * `pending`: the change waits for a running agent and has no entries yet. `newerLeafId`: another program has gone on
+ * elsewhere in the tree. `warnings` are sentences for the person.
+ */
+export interface ChangeResult {
+  sessionId: string;
+  epoch: string;
+  revision: number;
+  leafId: string | null;
+  entryIds: string[];
+  pending?: boolean;
+  newerLeafId?: string;
+  warnings?: string[];
+}
+
+/**
+ * One `entry`, or several `entries` in one atomic write; the last becomes the leaf.
+ *
+ * An entry has its `type` and own fields; id, parent and time are given by the server.
+ */
+export interface AppendParams extends RequestParams {
+  sessionId: string;
+  expectedLeafId?: string | null;
+  idempotencyKey?: string;
+  entry?: EntryDraft;
+  entries?: EntryDraft[];
+}
+
+/** A message of the conversation; `message` is an object with a `role`. */
+export interface MessageDraft {
+  type: "message";
+  message: Record<string, unknown>;
+}
+
+/** From here on the model thinks at this level: off, minimal, low, medium, high, xhigh or max. */
+export interface ThinkingLevelDraft {
+  type: "thinking_level_change";
+  thinkingLevel: string;
+}
+
+/** From here on this model answers. */
+export interface ModelDraft {
+  type: "model_change";
+  provider: string;
+  modelId: string;
+}
+
+/** From here on these tools are offered to the model. */
+export interface ActiveToolsDraft {
+  type: "active_tools_change";
+  activeToolNames: string[];
+}
+
+/** What lies before `firstKeptEntryId` on the path enters the context as this summary. */
+export interface CompactionDraft {
+  type: "compaction";
+  summary: string;
+  firstKeptEntryId?: string;
+  /** default `0` */
+  tokensBefore?: number;
+  retainedTail?: Record<string, unknown>[];
+  details?: unknown;
+  usage?: Record<string, unknown>;
+  fromHook?: boolean;
+  systemMessage?: Record<string, unknown>;
+}
+
+/** What happened on a branch that was left; `fromId` is the target of the jump, `root` for the start. */
+export interface BranchSummaryDraft {
+  type: "branch_summary";
+  fromId: string;
+  summary: string;
+  details?: unknown;
+  usage?: Record<string, unknown>;
+  fromHook?: boolean;
+}
+
+/** Data of an extension; no part of the context unless a projector says otherwise. */
+export interface CustomDraft {
+  type: "custom";
+  customType: string;
+  data?: unknown;
+}
+
+/** A message of an extension; the model reads it as the user's. `content` is text or a list of blocks. */
+export interface CustomMessageDraft {
+  type: "custom_message";
+  customType: string;
+  content: string | Record<string, unknown>[];
+  /** default `true` */
+  display?: boolean;
+  details?: unknown;
+}
+
+/** A name for an entry; absent or blank clears it. */
+export interface LabelDraft {
+  type: "label";
+  targetId: string;
+  label?: string;
+}
+
+/** The session's name; absent or blank clears it. */
+export interface SessionInfoDraft {
+  type: "session_info";
+  name?: string;
+}
+
+/** A jump: the write position becomes `targetId`, null for before the first entry. */
+export interface LeafDraft {
+  type: "leaf";
+  targetId: string | null;
+}
+
+/** Tokens and money spent outside the conversation; counted in totals, never in the context. */
+export interface UsageDraft {
+  type: "usage";
+  kind: string;
+  provider: string;
+  model: string;
+  usage: Record<string, unknown>;
+  note?: string;
+}
+
+/** Leave an entry out of the context (null) or replace its content there. The latest edit on the path counts. */
+export interface ContextEditDraft {
+  type: "context_edit";
+  targetId: string;
+  replacement: Replacement | null;
+}
+
+/** New content for an entry in the context: text or a list of blocks. */
+export interface Replacement {
+  content: string | Record<string, unknown>[];
+}
+
+/** The new leaf, null for before the first entry, and a summary to hang there. */
+export interface MoveToParams extends RequestParams {
+  sessionId: string;
+  expectedLeafId?: string | null;
+  idempotencyKey?: string;
+  entryId: string | null;
+  summary?: SummaryParams;
+}
+
+/** A ready-made summary of the branch that is left. */
+export interface SummaryParams {
+  summary: string;
+  details?: unknown;
+  usage?: Record<string, unknown>;
+  fromHook?: boolean;
+}
+
+/** The entries that record the move; absent where none was needed. */
+export interface MoveResult {
+  sessionId: string;
+  epoch: string;
+  revision: number;
+  leafId: string | null;
+  leafEntryId?: string;
+  summaryEntryId?: string;
+}
+
+/**
+ * What choosing an entry in a tree view does.
+ *
+ * For a user message or custom message the leaf becomes its parent and its text comes back; for any other entry the
+ * leaf becomes that entry. `label` names the summary if there is one, else the target.
+ */
+export interface NavigateParams extends RequestParams {
+  sessionId: string;
+  expectedLeafId?: string | null;
+  idempotencyKey?: string;
+  targetId: string;
+  summary?: SummaryParams;
+  label?: string;
+}
+
+/** `editorText` goes into the input if that is empty; else the draft stays and the text is offered. */
+export interface NavigateResult {
+  sessionId: string;
+  epoch: string;
+  revision: number;
+  leafId: string | null;
+  leafEntryId?: string;
+  summaryEntryId?: string;
+  editorText: string | null;
+  labelEntryId?: string;
+}
+
+/**
+ * `before`: a new session with the path up to the parent of a user message. `at`: up to and including any entry.
+ *
+ * `cwd` is the new session's, by default the source's.
+ */
+export interface ForkParams extends RequestParams {
+  sessionId: string;
+  expectedLeafId?: string | null;
+  idempotencyKey?: string;
+  entryId: string;
+  /** default `"before"` */
+  position?: "at" | "before";
+  cwd?: string;
+}
+
+/** The new session, not yet open, and the text of the message before which it was forked. */
+export interface ForkResult {
+  sourceSessionId: string;
+  info: SessionInfo;
+  editorText: string | null;
+}
+
+/** A session to copy whole, with all branches and the same leaf. */
+export interface CloneParams extends RequestParams {
+  sessionId: string;
+  expectedLeafId?: string | null;
+  idempotencyKey?: string;
+}
+
+/** A name for an entry; null or blank clears it. */
+export interface SetLabelParams extends RequestParams {
+  sessionId: string;
+  expectedLeafId?: string | null;
+  idempotencyKey?: string;
+  entryId: string;
+  label: string | null;
+}
+
+/**
+ * What a model sees of an entry.
+ *
+ * `replacement` null leaves it out of the context, `{content}` puts that in its place; `restore` takes either back.
+ * Exactly one of the two is given.
+ */
+export interface EditContextParams extends RequestParams {
+  sessionId: string;
+  expectedLeafId?: string | null;
+  idempotencyKey?: string;
+  entryId: string;
+  replacement?: Replacement | null;
+  /** default `false` */
+  restore?: boolean;
+}
+
+/** A window of a session's rows. */
+export interface GetTreeParams extends RequestParams {
+  /** default `"default"` */
+  filter?: Filter;
+  /** default `""` */
+  query?: string;
+  collapsed?: string[];
+  /** default `0`, at least 0 */
+  offset?: number;
+  /** default `200`, 1 to 1000 */
+  limit?: number;
+  around?: string;
+  sessionId: string;
+}
+
+/** A window of the tree. */
+export interface GetTreeResult {
+  sessionId: string;
+  epoch: string;
+  revision: number;
+  leafId: string | null;
+  window: RowWindow;
+}
+
+/** Whole entries by id. The answer holds no more than about `maxBytes` of them, but at least one. */
+export interface GetEntriesParams extends RequestParams {
+  sessionId: string;
+  /** at most 10000 */
+  ids: string[];
+  /** default `16777216`, 1 to 67108864 */
+  maxBytes?: number;
+}
+
+/** The entries as they stand in the file, in the order asked for; `remaining` are the ids still to be asked for. */
+export interface GetEntriesResult {
+  sessionId: string;
+  epoch: string;
+  revision: number;
+  leafId: string | null;
+  entries: unknown[];
+  remaining: string[];
+}
+
+/** The path to an entry, by default the leaf (null: the empty path); a page of it. */
+export interface GetPathParams extends RequestParams {
+  sessionId: string;
+  entryId?: string | null;
+  /** default `0`, at least 0 */
+  offset?: number;
+  /** default `200`, 1 to 1000 */
+  limit?: number;
+}
+
+/** The entries from the root on, `total` in all. */
+export interface GetPathResult {
+  sessionId: string;
+  epoch: string;
+  revision: number;
+  leafId: string | null;
+  total: number;
+  offset: number;
+  entries: EntrySummary[];
+}
+
+/**
+ * An entry in brief. `index` is its place in file order; `preview` one line of at most 160 characters.
+ *
+ * `failed` marks an answer that ended in an error or was aborted. `leftLeafId`, on a branch summary, is the end of the
+ * branch that was left.
+ */
+export interface EntrySummary {
+  id: string;
+  parentId: string | null;
+  index: number;
+  type: string;
+  role: string | null;
+  timestamp: string;
+  preview: string;
+  label?: string;
+  failed?: boolean;
+  leftLeafId?: string;
+}
+
+/** A position that the client has seen. */
+export interface ChangesParams extends RequestParams {
+  sessionId: string;
+  epoch: string;
+  /** at least 0 */
+  since: number;
+  /** default `1000`, 1 to 1000 */
+  limit?: number;
+}
+
+/**
+ * What came after `since`, without gap or overlap.
+ *
+ * It reaches up to `through` entries; ask again from there if that is less than `revision`. `labels` holds what the
+ * new entries say of labels, null for cleared ones; `name` likewise.
+ *
+ * A position that the log cannot serve is answered `stale-cursor`, with a fresh `snapshot` in the error's data.
+ */
+export interface ChangesResult {
+  sessionId: string;
+  epoch: string;
+  revision: number;
+  leafId: string | null;
+  since: number;
+  through: number;
+  appended: EntrySummary[];
+  labels: Record<string, string | null>;
+  name?: string | null;
+  newerLeafId: string | null;
+}
+
+/**
+ * The context at an entry, by default the leaf (null: before the first entry), without moving.
+ *
+ * `form` `messages`: as projected from the log. `llm`: user, assistant and toolResult messages alone, every tool call
+ * answered once, made fit for `model` if that is given. `estimates` false leaves out token estimates, which need every
+ * message decoded; `excluded` false leaves out what is not in.
+ */
+export interface BuildContextParams extends RequestParams {
+  sessionId: string;
+  entryId?: string | null;
+  /** default `"messages"` */
+  form?: "llm" | "messages";
+  model?: TargetModel;
+  /** default `true` */
+  estimates?: boolean;
+  /** default `true` */
+  excluded?: boolean;
+}
+
+/** The model for which a context is made fit. `api` is its API family; `images` whether it takes them. */
+export interface TargetModel {
+  provider: string;
+  modelId: string;
+  api: string;
+  /** default `true` */
+  images?: boolean;
+}
+
+/** The messages in order with their sources, the state at the entry, and what was left out or changed. */
+export interface BuildContextResult {
+  sessionId: string;
+  epoch: string;
+  revision: number;
+  leafId: string | null;
+  entryId: string | null;
+  form: "llm" | "messages";
+  state: ContextState;
+  messages: ContextMessage[];
+  tokens: ContextTokens | null;
+  excluded: ExcludedEntry[];
+  changes: ContextChange[];
+  diagnostics: Diagnostic[];
+}
+
+/**
+ * One message of a context and where it comes from.
+ *
+ * `reason`: `on-path` (no compaction on the path), `compaction` (the newest one), `kept` (by it), `after-compaction`.
+ * `tokens` is the estimate for this message alone; absent if estimates were not asked for.
+ */
+export interface ContextMessage {
+  message: unknown;
+  entryId: string;
+  reason: "after-compaction" | "compaction" | "kept" | "on-path";
+  tokens?: number;
+}
+
+/**
+ * An estimate of a context: what a provider reported last (`usage`), plus an estimate of what came after.
+ *
+ * `usageEntryId` is the answer whose usage was taken; null if everything is estimated.
+ */
+export interface ContextTokens {
+  total: number;
+  usage: number;
+  trailing: number;
+  usageEntryId: string | null;
+}
+
+/** An entry of the path that gives no message, and why. */
+export interface ExcludedEntry {
+  entryId: string;
+  reason: "before-compaction" | "edited-out" | "empty" | "not-a-message" | "older-compaction" | "replaced-system" | "transformed-out";
+}
+
+/** Something that was changed to make the context fit for a provider; `detail` names the block or call. */
+export interface ContextChange {
+  kind: "blank-text-dropped" | "call-id-changed" | "duplicate-result-omitted" | "empty-message-omitted" | "empty-result-filled" | "failed-answer-omitted" | "image-replaced" | "result-inserted" | "signature-removed" | "thinking-dropped" | "unpaired-result-omitted";
+  entryId: string;
+  detail?: string;
+}
+
+/** An entry, by default the leaf. */
+export interface StatsParams extends RequestParams {
+  sessionId: string;
+  entryId?: string | null;
+}
+
+/**
+ * Totals of the file and of the path to the entry, and the estimate of the context there.
+ *
+ * `window` and `percent` (0 to 100) are null while the model's window is not known.
+ */
+export interface StatsResult {
+  sessionId: string;
+  epoch: string;
+  revision: number;
+  leafId: string | null;
+  file: Statistics;
+  path: Statistics;
+  context: ContextTokens;
+  window: number | null;
+  percent: number | null;
+}
+
+/**
+ * The tree has grown from `fromRevision` to `revision`.
+ *
+ * `appended` are the new entries in brief, as far as they fit; `appendedIds` the rest, to be fetched. `labels` and
+ * `name` hold what changed. `reset`: the file was replaced or too much was missed; ask for a snapshot.
+ */
+export interface TreeChanged {
+  sessionId: string;
+  epoch: string;
+  revision: number;
+  leafId: string | null;
+  fromRevision: number;
+  appended: EntrySummary[];
+  appendedIds: string[];
+  labels: Record<string, string | null>;
+  name?: string | null;
+  newerLeafId: string | null;
+  origin: ChangeOrigin;
+  reset?: boolean;
+}
+
+/**
+ * Who caused a change.
+ *
+ * A `client`'s request (`requestId`), an `agent` run, another program (`external`), or several of them, where
+ * notifications were put together for a slow reader (`mixed`).
+ */
+export interface ChangeOrigin {
+  kind: "agent" | "client" | "external" | "mixed";
+  requestId?: string | number;
+}
+
+/** A session came, went or got another name. `info` is absent for one that is gone. */
+export interface ListChanged {
+  reason: "created" | "deleted" | "renamed";
+  sessionId: string;
+  path: string;
+  info?: SessionInfo;
+}
+
+/** Every request, by its method. */
+export interface Methods {
+  "session/create": { params: CreateParams; result: Snapshot };
+  "session/open": { params: OpenParams; result: Snapshot };
+  "session/close": { params: CloseParams; result: Empty };
+  "session/list": { params: ListParams; result: ListResult };
+  "session/latest": { params: LatestParams; result: LatestResult };
+  "session/delete": { params: DeleteParams; result: DeleteResult };
+  "session/rename": { params: RenameParams; result: ChangeResult };
+  "session/append": { params: AppendParams; result: ChangeResult };
+  "session/moveTo": { params: MoveToParams; result: MoveResult };
+  "session/navigate": { params: NavigateParams; result: NavigateResult };
+  "session/fork": { params: ForkParams; result: ForkResult };
+  "session/clone": { params: CloneParams; result: ForkResult };
+  "session/setLabel": { params: SetLabelParams; result: ChangeResult };
+  "session/editContext": { params: EditContextParams; result: ChangeResult };
+  "session/getTree": { params: GetTreeParams; result: GetTreeResult };
+  "session/getEntries": { params: GetEntriesParams; result: GetEntriesResult };
+  "session/getPath": { params: GetPathParams; result: GetPathResult };
+  "session/changes": { params: ChangesParams; result: ChangesResult };
+  "session/buildContext": { params: BuildContextParams; result: BuildContextResult };
+  "session/stats": { params: StatsParams; result: StatsResult };
+}
+
+/** Every notification from the server, by its method. */
+export interface Notifications {
+  "session/treeChanged": TreeChanged;
+  "session/listChanged": ListChanged;
+}

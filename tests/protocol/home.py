@@ -1,0 +1,27 @@
+"""Ada's home, in which the examples of `protocol.md` take place."""
+
+import os
+from pathlib import Path
+
+DATA = Path(__file__).parent / "data"
+_EARLIER = "--home-ada-project--/2026-05-30T16-20-00-000Z_01972157-3c00-7a52-9d51-0f6be2a4c6d1.jsonl"
+_NEWER = "--home-ada-elsewhere--/2026-05-30T17-45-00-000Z_019721a4-8b00-7c11-8a3e-5c7d9e1f2b34.jsonl"
+
+
+def furnish(home: Path) -> dict[str, str]:
+    """Put there what the examples find; returns what the paths of the document stand for.
+
+    Two sessions by other programs, one with a damaged line and one in a format of the future, and a file of notes.
+    """
+    sessions = home / ".pi/agent/sessions"
+    for name, data in ((_EARLIER, "earlier.jsonl"), (_NEWER, "newer.jsonl")):
+        path = sessions / name
+        path.parent.mkdir(parents=True)
+        path.write_bytes((DATA / data).read_bytes())
+        os.utime(path, (1780158037, 1780158037))
+    (home / "notes.txt").write_text("Buy milk.\n")
+    return {
+        "/home/ada/project": "/home/ada/project",
+        "/home/ada/elsewhere": "/home/ada/elsewhere",
+        "/home/ada": str(home),
+    }
