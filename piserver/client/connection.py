@@ -134,8 +134,8 @@ class Connection:
     async def request(
         self,
         method: str,
-        params: Params | Mapping[str, Any] | None = ...,
-        result_type: type[T] = ...,
+        params: Params | Mapping[str, Any] | None,
+        result_type: type[T],
         *,
         progress: ProgressCallback | None = ...,
     ) -> T: ...
@@ -156,9 +156,9 @@ class Connection:
         *,
         progress: ProgressCallback | None = None,
     ) -> Any:
-        """Sends a request and returns its result: as `result_type`, `msgspec.Raw` for the JSON itself, else as plain
-        values. Cancelling it tells the server, and does not wait for what the server makes of that.
+        """Sends a request and returns its result; see `Client.request`.
 
+        Cancelling it tells the server, and does not wait for what the server makes of that.
         Raises RequestError, ServerError, ConnectionLost, and msgspec.ValidationError for a result of another type.
         """
         if self._lost is not None:
@@ -222,8 +222,11 @@ class Connection:
             self.end(ConnectionLost(f"What the server says is no protocol: {error}."))
 
     async def write(self) -> None:
-        """Sends what is posted until the end. A server that no longer reads is noticed by `read`."""
-        async with self._outbox:
+        """Sends what is posted until the end, then closes the server's input.
+
+        A server that no longer reads is noticed by `read`.
+        """
+        async with self._outbox, self._input:
             async for data in self._outbox:
                 try:
                     await self._input.send(data)
@@ -244,17 +247,18 @@ class Connection:
     def _take(self, message: Message) -> None:
         if message.method is UNSET:
             pending = self._pending.get(message.id) if isinstance(message.id, int) else None
-            if pending is not None:
+            if pending is not None and not pending.done.is_set():
                 pending.reply = message
                 pending.done.set()
             elif message.id is None and message.error is not UNSET:
                 log.error("the server refuses a message of ours: %s", message.error.message)
-            return  # a reply to nobody is one to a cancelled request
-        if message.id is not UNSET:
-            return self._refuse(message.id, message.method)
-        if message.method == "$/progress":
-            return self._report(message.params)
-        self._tell(message.method, message.params)
+            # else it is to a request that was cancelled, or the second one
+        elif message.id is not UNSET:
+            self._refuse(message.id, message.method)
+        elif message.method == "$/progress":
+            self._report(message.params)
+        else:
+            self._tell(message.method, message.params)
 
     def _refuse(self, id: int | str | None, method: str) -> None:
         """The server may ask for nothing yet."""
@@ -279,7 +283,8 @@ class Connection:
         try:
             value: Any = None if params is UNSET else decode(params, NOTIFICATIONS.get(method, Any))
         except msgspec.ValidationError as error:
-            return log.error("a notification %s that does not fit its type: %s", method, error)
+            log.error("a notification %s does not fit its type: %s", method, error)
+            return
         for callback in list(callbacks):
             _call(callback, value)
         for listening in self._listening:

@@ -1,7 +1,7 @@
-"""Messages of the server as typed values.
+r"""Messages of the server as typed values.
 
 msgspec reads them in one go. What it refuses although a session file may hold it (strings with lone surrogates, which
-come as `\\ud83d` escapes, ill-formed UTF-8, deep nesting) is read by the slower reader that is used for such files.
+come as `\ud83d` escapes, ill-formed UTF-8, deep nesting) is read by the slower reader that is used for such files.
 """
 
 from typing import Any, TypeVar, cast, get_args, get_origin
@@ -41,9 +41,9 @@ def decode_message(body: bytes) -> Message:
 
 
 def decode(data: bytes | Raw, wanted: type[T]) -> T:
-    """The value of a JSON text as `wanted`. `msgspec.Raw` fields hold the bytes as they came where msgspec can read the
-    text, else the same value written anew.
+    """The value of a JSON text as `wanted`.
 
+    `msgspec.Raw` fields hold the bytes as they came where msgspec can read the text, else the same value written anew.
     Raises msgspec.ValidationError for a value of another type, `JSONError` for what is no JSON.
     """
     try:
@@ -52,7 +52,7 @@ def decode(data: bytes | Raw, wanted: type[T]) -> T:
         raise
     except (msgspec.DecodeError, RecursionError):
         value: Any = json.loads(bytes(data))
-    return value if wanted is Any else msgspec.convert(_with_raw(value, wanted), wanted)
+    return msgspec.convert(_with_raw(value, wanted), wanted)
 
 
 def _with_raw(value: Any, wanted: Any) -> Any:
@@ -67,7 +67,7 @@ def _with_raw(value: Any, wanted: Any) -> Any:
         return [_with_raw(item, arguments[0]) for item in cast("list[Any]", value)]
     if origin is not None and UnsetType in arguments:
         return _with_raw(value, next(argument for argument in arguments if argument is not UnsetType))
-    return value
+    return cast("Any", value)
 
 
 def _written(value: Any) -> Raw:

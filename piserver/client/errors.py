@@ -5,7 +5,7 @@ from typing import Any, cast
 from piserver.client.decoding import ErrorObject
 from piserver.protocol.errors import RequestError, is_error_kind
 
-__all__ = ["ConnectionLost", "RequestError", "ServerError", "as_exception", "as_error_object"]
+__all__ = ["ConnectionLost", "RequestError", "ServerError", "as_error_object", "as_exception"]
 
 
 class ConnectionLost(Exception):  # noqa: N818  # it names what has happened, as `anyio.EndOfStream` does
@@ -24,10 +24,11 @@ class ServerError(Exception):
 
 def as_exception(error: ErrorObject) -> RequestError | ServerError:
     """The exception for an error reply."""
-    data = cast("dict[str, Any]", error.data) if isinstance(error.data, dict) else {}
+    given: Any = error.data
+    data = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
     kind = data.get("kind")
     if not is_error_kind(kind):
-        return ServerError(error.code, error.message, error.data)
+        return ServerError(error.code, error.message, given)
     further = {name: value for name, value in data.items() if name not in ("kind", "retryable")}
     return RequestError(kind, error.message, retryable=data.get("retryable") is True, data=further)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
@@ -37,7 +37,7 @@ async def connect(
     env: Mapping[str, str] | None = None,
     settings: Settings | None = None,
     framing: Framing = "lsp",
-) -> AsyncIterator[Client]:
+) -> AsyncGenerator[Client]:
     """Starts a server, initializes it, and yields the client; at the end it is shut down, and killed if it hangs.
 
     `command` is the program to start, by default this Python's `piserver serve`; a program of your own must speak the
@@ -61,16 +61,23 @@ async def connect(
     assert process.stdin is not None
     assert process.stdout is not None
     connection = Connection(process.stdout, process.stdin, framing, lambda: _fate(process))
+    background = anyio.CancelScope(shield=True)  # a block that is cancelled can still be left in order
+
+    async def converse() -> None:
+        with background:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(connection.read)
+                tasks.start_soon(connection.write)
+
     tasks = anyio.create_task_group()
     await tasks.__aenter__()  # not `async with`: what is raised in the block must come out as it is, not in a group
     try:
-        tasks.start_soon(connection.read)
-        tasks.start_soon(connection.write)
+        tasks.start_soon(converse)
         yield Client(connection, await _initialize(connection, settings))
     finally:
         with anyio.CancelScope(shield=True):
             await _shut_down(connection, process)
-        tasks.cancel_scope.cancel()
+        background.cancel()
         await tasks.__aexit__(None, None, None)
 
 

@@ -169,6 +169,8 @@ class Tree:
             if closes:
                 tops = _Tops()
                 top = min(self._cycle(child), key=_index)
+                above = cast("Node", top.parent)
+                adopting.setdefault(above.id, list(above.children))
                 top.parent = None
                 self._report("parent-cycle", f"entry {top.id} descends from itself: shown as a root", top.line, top.id)
         for id, family in adopting.items():
