@@ -62,6 +62,13 @@ def test_each_entry_is_in_or_out_for_a_reason() -> None:
     assert reasons(selected(tree, "a")) == {"a": "on-path"}
 
 
+def test_older_compaction_in_the_kept_range_is_passed_over() -> None:
+    selection = selected(chain({}, COMPACTION, {}, COMPACTION | {"firstKeptEntryId": "a"}), "d")
+
+    assert reasons(selection) == {"d": "compaction", "a": "kept", "c": "kept"}
+    assert [(out.node.id, out.reason) for out in selection.not_selected()] == [("b", "older-compaction")]
+
+
 def test_first_kept_entry_that_is_not_on_the_path_keeps_nothing_and_is_reported() -> None:
     tree = chain({}, {}, COMPACTION | {"firstKeptEntryId": "gone"}, {})
     selection = selected(tree, "d")

@@ -37,18 +37,29 @@ BODIES = st.one_of(
     st.just({"type": "custom", "customType": "c"}),
     st.just({"type": "of another program"}),
 )
-FORESTS = st.lists(
-    st.builds(lambda body, id, parent: body | {"id": id, "parentId": parent, "timestamp": "t"}, BODIES, IDS, PARENTS),
-    max_size=14,
-)
+BEFORE = "the entry before"
+
+
+def entries_of(drawn: list[tuple[Fields, str, str | None]]) -> list[Fields]:
+    """The entries with their ids and parents, `BEFORE` among the parents being resolved."""
+    ids = [None, *(id for _, id, _ in drawn)]
+    return [
+        body | {"id": id, "parentId": before if parent == BEFORE else parent, "timestamp": "t"}
+        for before, (body, id, parent) in zip(ids, drawn, strict=False)
+    ]
+
+
+FORESTS = st.lists(st.tuples(BODIES, IDS, st.just(BEFORE) | PARENTS), max_size=14).map(entries_of)
 """Entries in file order: parents that come later or never, duplicates, cycles, several roots."""
 
 
-def grown(entries: list[Fields]) -> Tree:
-    """The tree over these entries, the first of them on line 2."""
+def grown(entries: list[Fields], *, loading: bool = False) -> Tree:
+    """The tree over these entries, the first of them on line 2; `loading` settles it once, not after each."""
     tree = Tree()
+    tree.loading = loading
     for line, entry in enumerate(entries, 2):
         tree.add(read_head(orjson.dumps(entry)), line)
+    tree.settle()
     return tree
 
 

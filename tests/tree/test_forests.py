@@ -1,5 +1,8 @@
 """Whatever the entries are, the index says of them what walking them one by one says."""
 
+from itertools import permutations
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import UNSET
@@ -12,9 +15,9 @@ def ids(nodes: list[Node] | tuple[()]) -> list[str]:
     return [node.id for node in nodes]
 
 
-@given(FORESTS)
-def test_every_entry_is_reached_once_from_the_roots(entries: list[Fields]) -> None:
-    tree = grown(entries)
+@given(FORESTS, st.booleans())
+def test_every_entry_is_reached_once_from_the_roots(entries: list[Fields], loading: bool) -> None:
+    tree = grown(entries, loading=loading)
 
     reached: list[Node] = []
     waiting = list(tree.roots)
@@ -29,9 +32,25 @@ def test_every_entry_is_reached_once_from_the_roots(entries: list[Fields]) -> No
         assert [node.index for node in siblings] == sorted(node.index for node in siblings)
 
 
-@given(FORESTS)
-def test_path_depth_and_state(entries: list[Fields]) -> None:
-    tree, forest = grown(entries), Forest(entries)
+@pytest.mark.parametrize("loading", [False, True])
+@pytest.mark.parametrize("order", list(permutations("abcd")))
+def test_cycle_is_reached_from_its_earliest_entry_once(order: tuple[str, ...], loading: bool) -> None:
+    parents = {"a": "b", "b": "c", "c": "a", "d": "c"}
+    entries = [{"type": "custom", "id": id, "parentId": parents[id], "timestamp": "t"} for id in order]
+    tree, forest = grown(entries, loading=loading), Forest(entries)
+
+    earliest = min("abc", key=order.index)
+    assert ids(tree.roots) == [earliest]
+    assert [d.entry_id for d in tree.diagnostics] == [earliest]
+    for node in tree.nodes:
+        assert ids(tree.path(node)) == forest.path(node.id)
+        assert ids(node.children) == [id for id in order if forest.parent(id) == node.id]
+        assert node.depth == len(forest.path(node.id)) - 1
+
+
+@given(FORESTS, st.booleans())
+def test_path_depth_and_state(entries: list[Fields], loading: bool) -> None:
+    tree, forest = grown(entries, loading=loading), Forest(entries)
 
     for node in tree.nodes:
         assert ids(tree.path(node)) == forest.path(node.id)
@@ -43,9 +62,9 @@ def test_path_depth_and_state(entries: list[Fields]) -> None:
         assert (node.state.compaction.id if node.state.compaction else None) == (compactions or [None])[-1]
 
 
-@given(FORESTS)
-def test_orphaned_is_a_root_whose_parent_is_named(entries: list[Fields]) -> None:
-    tree, forest = grown(entries), Forest(entries)
+@given(FORESTS, st.booleans())
+def test_orphaned_is_a_root_whose_parent_is_named(entries: list[Fields], loading: bool) -> None:
+    tree, forest = grown(entries, loading=loading), Forest(entries)
 
     orphans = [id for id in forest.order if forest.parent(id) is None and forest.by_id[id]["parentId"]]
     assert [node.id for node in tree.nodes if node.orphaned] == orphans
@@ -54,9 +73,9 @@ def test_orphaned_is_a_root_whose_parent_is_named(entries: list[Fields]) -> None
     assert len(entries) - len(forest.order) == sum(d.kind == "duplicate-id" for d in tree.diagnostics)
 
 
-@given(FORESTS)
-def test_leaf_labels_and_name(entries: list[Fields]) -> None:
-    tree, forest = grown(entries), Forest(entries)
+@given(FORESTS, st.booleans())
+def test_leaf_labels_and_name(entries: list[Fields], loading: bool) -> None:
+    tree, forest = grown(entries, loading=loading), Forest(entries)
 
     labels: dict[str, str] = {}
     name: str | None = None
@@ -70,9 +89,9 @@ def test_leaf_labels_and_name(entries: list[Fields]) -> None:
     assert (tree.leaf.id if tree.leaf else None) == forest.leaf()
 
 
-@given(FORESTS)
-def test_ancestors(entries: list[Fields]) -> None:
-    tree, forest = grown(entries), Forest(entries)
+@given(FORESTS, st.booleans())
+def test_ancestors(entries: list[Fields], loading: bool) -> None:
+    tree, forest = grown(entries, loading=loading), Forest(entries)
 
     for a in tree.nodes:
         for b in tree.nodes:
@@ -93,9 +112,9 @@ def test_query_gives_the_newest_first(entries: list[Fields], limit: int) -> None
         assert ids(tree.query(node, frozenset({"message"}), limit)) == messages[:limit]
 
 
-@given(FORESTS)
-def test_leaves_are_the_entries_that_are_nobodys_parent(entries: list[Fields]) -> None:
-    tree, forest = grown(entries), Forest(entries)
+@given(FORESTS, st.booleans())
+def test_leaves_are_the_entries_that_are_nobodys_parent(entries: list[Fields], loading: bool) -> None:
+    tree, forest = grown(entries, loading=loading), Forest(entries)
 
     parents = {forest.parent(id) for id in forest.order}
     assert ids(tree.leaves()) == [id for id in forest.order if id not in parents]

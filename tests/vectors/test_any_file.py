@@ -80,7 +80,7 @@ async def test_one_line_of_many_megabytes() -> None:
 
 
 async def test_entries_in_reverse_order() -> None:
-    count = 3000
+    count = 1000
     lines = [
         b'{"type":"message","id":"e%d","parentId":%s,"timestamp":"t","message":{"role":"user","content":"x"}}'
         % (number, b'"e%d"' % (number - 1) if number else b"null")

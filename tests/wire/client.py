@@ -7,7 +7,7 @@ import select
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,10 @@ Message = dict[str, Any]
 
 
 class Client:
-    """One server process and what it has said so far."""
+    """One server process and what it has said so far. `body` is the last message that was read, as it came."""
+
+    program: tuple[str, ...] = (str(ROOT / "tests/wire/echo_server.py"),)
+    environment: Mapping[str, str] = {}
 
     def __init__(self, folder: Path, *arguments: str, framing: str = "lsp", stdin: Any = None) -> None:
         self.framing = framing
@@ -28,8 +31,9 @@ class Client:
         self._replies: list[Message] = []
         self._received = bytearray()
         self._last_id = 0
-        command = [sys.executable, str(ROOT / "tests/wire/echo_server.py"), "--framing", framing, *arguments]
-        environment = os.environ | {"PYTHONPATH": str(ROOT)}
+        self.body = b""
+        command = [sys.executable, *self.program, "--framing", framing, *arguments]
+        environment = os.environ | {"PYTHONPATH": str(ROOT)} | self.environment
         with self.errors.open("wb") as errors:
             self.process = subprocess.Popen(
                 command, stdin=stdin or subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, env=environment
@@ -68,17 +72,23 @@ class Client:
 
     def read(self, seconds: float = DEADLINE) -> Message | None:
         """The next message; None at the end of the server's output."""
+        body = self.read_body(seconds)
+        return None if body is None else json.loads(body, parse_constant=_refuse)
+
+    def read_body(self, seconds: float = DEADLINE) -> bytes | None:
+        """The next message as it came, which is in `body` as well; None at the end of the server's output."""
         deadline = time.monotonic() + seconds
-        while (message := self._next_frame()) is None:
+        while (body := self._next_body()) is None:
             left = deadline - time.monotonic()
             assert left > 0, f"no answer; stderr: {self.errors.read_text()}"
             readable, _, _ = select.select([self._output], [], [], left)
             if readable and not self._receive():
                 assert not self._received, "the output ends inside a frame"
                 return None
-        return message
+        self.body = body
+        return body
 
-    def _next_frame(self) -> Message | None:
+    def _next_body(self) -> bytes | None:
         if self.framing == "lines":
             end = self._received.find(b"\n")
             start, stop = 0, end + 1
@@ -94,7 +104,7 @@ class Client:
             return None
         body = bytes(self._received[start:end])
         del self._received[:stop]
-        return json.loads(body, parse_constant=_refuse)
+        return body
 
     # --- messages ---
 

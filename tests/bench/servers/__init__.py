@@ -1,0 +1,1 @@
+"""Servers that do as little as possible, each the measure of something."""
