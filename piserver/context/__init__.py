@@ -6,19 +6,22 @@ path → entries (`select`) → messages (`project`) → what a provider takes (
 from piserver.context.estimate import ContextTokens, estimate_context_tokens, estimate_tokens
 from piserver.context.llm import convert_to_llm
 from piserver.context.project import Context, ContextMessage, Projector, Transform, project
-from piserver.context.replay import Change, TargetModel, replay
-from piserver.context.select import Excluded, Selection, select
+from piserver.context.replay import Change, ChangeKind, TargetModel, replay
+from piserver.context.select import Excluded, Reason, Selection, WhyOut, select
 
 __all__ = [
     "Change",
+    "ChangeKind",
     "Context",
     "ContextMessage",
     "ContextTokens",
     "Excluded",
     "Projector",
+    "Reason",
     "Selection",
     "TargetModel",
     "Transform",
+    "WhyOut",
     "convert_to_llm",
     "estimate_context_tokens",
     "estimate_tokens",

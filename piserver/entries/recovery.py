@@ -12,6 +12,8 @@ from piserver.entries.codec import Head, LineError, read_head
 from piserver.entries.nested import JSONError, end_of_value
 
 _START = b'{"type":"'
+_MOST_FAILURES = 16
+"""Starts that may turn out to be torn, each of which costs a walk over the rest of the line."""
 
 
 class Fragment(NamedTuple):
@@ -30,7 +32,8 @@ def whole_entries(line: bytes) -> list[Fragment]:
     """
     found: list[Fragment] = []
     position = line.find(_START)
-    while position >= 0:
+    failures = 0
+    while position >= 0 and failures < _MOST_FAILURES:
         end = position + 1
         try:
             end_of_entry = end_of_value(line, position)
@@ -39,6 +42,6 @@ def whole_entries(line: bytes) -> list[Fragment]:
                 found.append(Fragment(position, end_of_entry, head))
             end = end_of_entry
         except (JSONError, LineError):
-            pass
+            failures += 1
         position = line.find(_START, end)
     return found

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from msgspec import UNSET, Raw, UnsetType
 
+from piserver.context import ChangeKind, Reason, WhyOut
 from piserver.protocol.base import Shape
 from piserver.session import Filter
 from piserver.tree import DiagnosticKind
@@ -162,7 +163,7 @@ class ContextMessage(Shape, kw_only=True):
 
     message: Raw
     entry_id: EntryId
-    reason: Literal["on-path", "compaction", "kept", "after-compaction"]
+    reason: Reason
     tokens: int | UnsetType = UNSET
 
 
@@ -170,33 +171,13 @@ class ExcludedEntry(Shape, kw_only=True):
     """An entry of the path that gives no message, and why."""
 
     entry_id: EntryId
-    reason: Literal[
-        "before-compaction",
-        "older-compaction",
-        "not-a-message",
-        "edited-out",
-        "replaced-system",
-        "empty",
-        "transformed-out",
-    ]
+    reason: WhyOut
 
 
 class ContextChange(Shape, kw_only=True):
     """Something that was changed to make the context fit for a provider; `detail` names the block or call."""
 
-    kind: Literal[
-        "image-replaced",
-        "thinking-dropped",
-        "signature-removed",
-        "call-id-changed",
-        "failed-answer-omitted",
-        "empty-message-omitted",
-        "blank-text-dropped",
-        "result-inserted",
-        "unpaired-result-omitted",
-        "duplicate-result-omitted",
-        "empty-result-filled",
-    ]
+    kind: ChangeKind
     entry_id: EntryId
     detail: str | UnsetType = UNSET
 

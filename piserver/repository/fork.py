@@ -26,7 +26,10 @@ def fork_path(session: Session, entry_id: str, position: Position) -> list[Node]
     if position == "before":
         if node.role != "user":
             raise InvalidForkTargetError(f"entry {entry_id} is no user message: fork at it instead")
-        return session.storage.path_to(node.parent)
+        path = session.storage.path_to(node.parent)
+        while path and path[-1].type == "leaf":  # as the last line it would move the new session's leaf
+            path.pop()
+        return path
     if node.type == "leaf":
         raise InvalidForkTargetError(f"entry {entry_id} is a jump: fork at the entry it leads to")
     return session.storage.path_to(node)
@@ -35,6 +38,8 @@ def fork_path(session: Session, entry_id: str, position: Position) -> list[Node]
 async def fork_lines(session: Session, path: list[Node]) -> list[bytes]:
     """The lines of a fork: the path as stored, then the labels and the name that lie off it."""
     lines = await session.storage.lines(path)
+    if path and path[0].parent_id:
+        lines[0] = replace_members(lines[0], {"parentId"}, {"parentId": None})  # orphaned: there is no such parent
     parent = path[-1].id if path else None
     off_path = _off_path(session, path)
     for node, line in zip(off_path, await session.storage.lines(off_path), strict=True):
@@ -64,10 +69,9 @@ def _off_path(session: Session, path: list[Node]) -> list[Node]:
 
 async def clone_lines(session: Session, timestamp: str, new_id: str) -> list[bytes]:
     """The lines of a clone: every entry as stored, and a jump if the leaf is not where the last line leaves it."""
-    nodes = session.storage.tree.nodes
-    lines = await session.storage.lines(nodes)
-    left = session.storage.leaf
-    if session.leaf is not left:
-        jump = LeafDraft(target_id=session.leaf_id)
+    leaf_id, left = session.leaf_id, session.storage.leaf  # now: the log may grow while it is read
+    lines = await session.storage.lines(session.storage.entries_since(0))
+    if leaf_id != (left.id if left else None):
+        jump = LeafDraft(target_id=leaf_id)
         lines.append(codec.compose(jump, new_id, left.id if left else None, timestamp))
     return lines

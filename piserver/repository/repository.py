@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import time
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -82,7 +84,10 @@ class Repository:
         return session
 
     async def open(self, path: str | Path, progress: Progress | None = None) -> Session:
-        """Open a session file; not a byte of it changes. Raises SessionNotFoundError, InvalidSessionError, StorageError."""
+        """Open a session file; not a byte of it changes.
+
+        Raises SessionNotFoundError, InvalidSessionError, StorageError.
+        """
         try:
             return self._session(await JsonlStorage.open(path, progress))
         except FileNotFoundError:
@@ -107,9 +112,10 @@ class Repository:
     async def list(
         self, cwd: str | None = None, progress: Callable[[int, int], None] | None = None
     ) -> AsyncIterator[SessionInfo]:
-        """All sessions, or those whose header names `cwd`, newest first; a file that cannot be read is listed as broken.
+        """All sessions, or those whose header names `cwd`, newest first.
 
-        `progress` is told how many files of how many have been looked at.
+        A file that cannot be read as a session is listed as broken, with the others of its folder. `progress` is told
+        how many files of how many have been looked at.
         """
         found = await anyio.to_thread.run_sync(self._by_time, cwd)
         for start in range(0, len(found), _BATCH):
@@ -130,11 +136,15 @@ class Repository:
     async def delete(self, path: str | Path, *, permanent: bool = False) -> None:
         """Move a session file, and what was kept beside it, to the desktop's trash; with `permanent` remove it.
 
-        Raises SessionNotFoundError, StorageError (nothing was removed).
+        A broken session can be deleted where sessions lie; elsewhere a file must be one. Raises SessionNotFoundError,
+        StorageError (nothing was removed).
         """
         path = Path(path)
         if not path.is_file():
             raise SessionNotFoundError(f"there is no file {path}")
+        info = await anyio.to_thread.run_sync(peek, path)
+        if info.broken is not None and not self._is_place(path):
+            raise SessionNotFoundError(f"{path} is no session: {info.broken}")
         beside = sorted(path.parent.glob(f"{_escaped(path.name)}.*"))
         await anyio.to_thread.run_sync(partial(_remove, [path, *beside], permanent=permanent))
 
@@ -179,16 +189,26 @@ class Repository:
     def _files(self) -> list[Path]:
         return [*self.root.glob("*.jsonl"), *self.root.glob("*/*.jsonl")]
 
+    def _is_place(self, path: Path) -> bool:
+        """Whether a file lies where sessions do and is called as one."""
+        return path.suffix == ".jsonl" and self.root.resolve() in path.resolve().parents
+
     def _by_time(self, cwd: str | None) -> list[Path]:
         """The files to look at, newest first."""
         dated: list[tuple[int, Path]] = []
         for path in self._files():
             try:
-                if cwd is None or same_directory(peek(path).cwd, cwd):
+                if cwd is None or _belongs(path, cwd):
                     dated.append((path.stat().st_mtime_ns, path))
             except FileNotFoundError:
                 continue
         return [path for _, path in sorted(dated, key=lambda item: (-item[0], item[1]))]
+
+
+def _belongs(path: Path, cwd: str) -> bool:
+    """Whether the header names this working directory; where there is no header to be read, the folder tells."""
+    info = peek(path)
+    return path.parent.name == folder_name(cwd) if info.broken is not None else same_directory(info.cwd, cwd)
 
 
 def _glance_all(paths: list[Path]) -> list[SessionInfo]:
@@ -206,14 +226,15 @@ def _escaped(name: str) -> str:
 
 
 def _remove(paths: list[Path], *, permanent: bool) -> None:
-    try:
-        for path in paths:
-            if permanent:
-                path.unlink()
-            else:
-                from send2trash import send2trash
+    """Remove the first of the files, and if that could be done the others as far as possible."""
+    from send2trash import send2trash
 
-                send2trash(path)
+    remove = os.unlink if permanent else send2trash
+    try:
+        remove(paths[0])
     except OSError as error:
         advice = "" if permanent else "; it can be deleted for good with permanent"
         raise StorageError(f"{paths[0]} cannot be deleted: {error.strerror or error}{advice}") from error
+    for path in paths[1:]:
+        with suppress(OSError):
+            remove(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -10,6 +11,7 @@ from msgspec import UNSET, UnsetType
 from piserver.entries.text import format_timestamp
 from piserver.protocol import sessions as p
 from piserver.protocol import shapes
+from piserver.protocol.errors import RequestError
 from piserver.repository import Repository
 from piserver.server import views
 from piserver.server.dispatch import Request
@@ -45,16 +47,14 @@ class Desk:
     ) -> p.Snapshot:
         """A session as it is now; with `subscribe`, what comes after it is sent once this has been answered."""
         session = opened.session
-        if subscribe:
-            self.subscriptions.watch(opened)
         while True:
             revision = session.revision
             page = await window(session, rows)
             info = await session_info(session)
             if revision == session.revision:
                 break
-        if subscribe:
-            request.after_answer(lambda: self.subscriptions.begin(opened, revision))
+        if subscribe:  # the answer is sent before anything else can happen
+            request.after_answer(lambda: self.subscriptions.watch(opened))
         diagnostics = session.diagnostics
         newer = session.newer_leaf
         return p.Snapshot(
@@ -102,6 +102,22 @@ async def session_info(session: Session) -> SessionInfo:
         message_count=storage.statistics.messages,
         parent_session=session.header.parent_session,
     )
+
+
+def named(text: str, field: str = "path") -> str:
+    """A parameter that becomes the name of a file. Raises RequestError (invalid-params) if no file can have it."""
+    try:
+        possible = "\0" not in text and bool(os.fsencode(text))
+    except UnicodeEncodeError:
+        possible = False
+    if not possible:
+        raise RequestError("invalid-params", f"`{field}` is nothing that a file can be called.", data={"field": field})
+    return text
+
+
+def file_at(path: str) -> Path:
+    """The file that a parameter `path` names; `~` is the person's home. Raises RequestError (invalid-params)."""
+    return Path(os.path.expanduser(named(path))).resolve()
 
 
 def at(entry_id: Any) -> Any:

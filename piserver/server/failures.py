@@ -30,7 +30,7 @@ def as_request_error(error: Exception) -> Exception:
             return RequestError("read-only", message)
         case StorageError():
             return RequestError("storage-failed", message, retryable=True, data={"landed": error.landed})
-        case FileExistsError():
+        case OSError() if not isinstance(error, TimeoutError):
             return RequestError("storage-failed", message, data={"landed": False})
         case _:
             return error

@@ -88,7 +88,7 @@ class Framing(Protocol):
 
 
 class LspFraming:
-    """Header block and counted body. `max_frame_bytes` is the largest body that is accepted; it may be changed as `limit`.
+    """Header block and counted body. `limit` is the largest body that is accepted.
 
     Header names come in any case, other headers are ignored. A header block over 16 KB, a bare line feed in it, a line
     without a colon, a missing, repeated or senseless Content-Length is `Broken`: what follows cannot be trusted.

@@ -31,10 +31,7 @@ class ChangeMethods:
         return await self._change(params, request, lambda s: partial(s.append, *drafts))
 
     async def rename(self, params: p.RenameParams, request: Request) -> p.ChangeResult:
-        result = await self._change(params, request, lambda s: partial(s.set_name, params.name))
-        opened = await self._desk.open_sessions.get(params.session_id)
-        self._desk.tell_list("renamed", views.info(await session_info(opened.session), opened.handle))
-        return result
+        return await self._change(params, request, lambda s: partial(s.set_name, params.name))
 
     async def set_label(self, params: p.SetLabelParams, request: Request) -> p.ChangeResult:
         return await self._change(params, request, lambda s: partial(s.set_label, params.entry_id, params.label))
@@ -54,6 +51,8 @@ class ChangeMethods:
         async def apply(opened: OpenSession) -> p.ChangeResult:
             session = opened.session
             done = await change(session)(expected_leaf=at(params.expected_leaf_id), origin=Origin("client", request.id))
+            if any(node.type == "session_info" for node in done.nodes):
+                self._desk.tell_list("renamed", views.info(await session_info(session), opened.handle))
             return p.ChangeResult(
                 **_after(session, opened.handle, done.nodes, done.leaf),
                 entry_ids=[node.id for node in done.nodes],

@@ -14,14 +14,15 @@ from piserver.protocol import sessions as p
 from piserver.protocol import shapes
 from piserver.protocol.base import Empty
 from piserver.protocol.errors import RequestError
-from piserver.repository import SessionNotFoundError
+from piserver.repository import SessionInfo, SessionNotFoundError
 from piserver.server import views
-from piserver.server.desk import Desk, chosen, session_info
+from piserver.server.desk import Desk, chosen, file_at, named, session_info
 from piserver.server.dispatch import Request
-from piserver.server.open_sessions import Answers, OpenSession
+from piserver.server.open_sessions import Answers, OpenSession, unbroken
 from piserver.server.progress import Progress
 from piserver.session import Session, StaleLeafError
-from piserver.storage.glance import glance
+from piserver.storage import StorageError
+from piserver.storage.glance import peek
 
 _BATCH = 32
 """Sessions in one partial result."""
@@ -35,16 +36,20 @@ class FileMethods:
         self._created = Answers()
 
     async def create(self, params: p.CreateParams, request: Request) -> p.Snapshot:
+        cwd = named(params.cwd, "cwd")
+        path = None if params.path is UNSET else file_at(params.path)
+        make = partial(
+            self._desk.repository.create, cwd, name=chosen(params.name), metadata=chosen(params.metadata), path=path
+        )
+
         async def create() -> OpenSession:
-            opened = self._desk.open_sessions.adopt(
-                await self._desk.repository.create(
-                    params.cwd,
-                    name=chosen(params.name),
-                    metadata=chosen(params.metadata),
-                    path=chosen(params.path),
-                )
-            )
-            await self._tell_created(opened)
+            try:
+                made = await make()
+            except FileExistsError:
+                message = f"{path} exists already: it stays as it is."
+                raise RequestError("storage-failed", message, data={"landed": False}) from None
+            opened = self._desk.open_sessions.adopt(made)
+            await self._tell_created(made)
             return opened
 
         opened = await self._created.once(chosen(params.idempotency_key), create)
@@ -56,28 +61,29 @@ class FileMethods:
         if isinstance(params.session_id, str):
             opened = self._desk.open_sessions.find(params.session_id)
             if opened is None:
-                opened = await self._read(await self._desk.open_sessions.locate(params.session_id), request)
+                path = await self._desk.open_sessions.locate(params.session_id)
+                opened = await self._desk.open_sessions.open(path, partial(self._read, UNSET, request))
         else:
-            opened = await self._open_path(Path(str(params.path)), params.create, request)
+            path = file_at(str(params.path))
+            opened = await self._desk.open_sessions.open(path, partial(self._read, params.create, request))
+        await _look(opened)
         rows = params.rows if isinstance(params.rows, p.RowsParams) else p.RowsParams()
         if params.at_leaf and opened.session.leaf_id is not None:
             rows.around = opened.session.leaf_id
         return await self._desk.snapshot(opened, request, rows, subscribe=params.subscribe)
 
-    async def _open_path(self, path: Path, create: str | UnsetType, request: Request) -> OpenSession:
-        if isinstance(create, str) and path.is_file() and path.stat().st_size == 0:
-            opened = self._desk.open_sessions.adopt(await self._desk.repository.create(create, path=path))
-            await self._tell_created(opened)
-            return opened
-        return await self._read(path, request)
-
-    async def _read(self, path: Path, request: Request) -> OpenSession:
+    async def _read(self, create: str | UnsetType, request: Request, path: Path) -> Session:
+        """Read a file, or make an empty one a session of the working directory `create`."""
+        if create is not UNSET and path.is_file() and path.stat().st_size == 0:
+            made = await self._desk.repository.create(named(create, "create"), path=path)
+            await self._tell_created(made)
+            return made
         progress = request.progress
         progress.begin(f"Reading {path.name}", percentage=0)
         report: Callable[[int, int], None] | None = None
         if progress.wanted:
             report = partial(_report_bytes, asyncio.get_running_loop(), progress)
-        return await self._desk.open_sessions.open(path, report)
+        return await self._desk.repository.open(path, report)
 
     async def close(self, params: p.CloseParams, request: Request) -> Empty:
         self._desk.subscriptions.unwatch(params.session_id)
@@ -105,17 +111,22 @@ class FileMethods:
             if len(found) >= params.limit:
                 more = True
                 break
-            opened = self._desk.open_sessions.at(Path(item.path))
-            found.append(views.info(item, opened.handle if opened else None))
+            found.append(self._info(item))
             batch.append(found[-1])
             if streaming and len(batch) >= _BATCH:
                 self._send_batch(request, batch)
                 batch = []
+                await self._desk.server.drained()
         next_cursor = str(skip + len(found)) if more else None
         if streaming:
             self._send_batch(request, batch)
             found = []
         return p.ListResult(sessions=found, next_cursor=next_cursor)
+
+    def _info(self, found: SessionInfo) -> shapes.SessionInfo:
+        """A file of the list, under the id by which it is known if it is open."""
+        opened = self._desk.open_sessions.at(Path(found.path))
+        return views.info(found, opened.handle if opened else None)
 
     def _send_batch(self, request: Request, batch: list[shapes.SessionInfo]) -> None:
         if batch:
@@ -124,9 +135,10 @@ class FileMethods:
 
     async def latest(self, params: p.LatestParams, request: Request) -> p.LatestResult:
         try:
-            return p.LatestResult(info=views.info(await self._desk.repository.latest(params.cwd)))
+            latest = await self._desk.repository.latest(params.cwd)
         except SessionNotFoundError:
             return p.LatestResult(info=None)
+        return p.LatestResult(info=self._info(latest))
 
     async def delete(self, params: p.DeleteParams, request: Request) -> p.DeleteResult:
         if (params.path is UNSET) == (params.session_id is UNSET):
@@ -135,23 +147,28 @@ class FileMethods:
             opened = self._desk.open_sessions.find(params.session_id)
             path = opened.path if opened else await self._desk.open_sessions.locate(params.session_id)
         else:
-            path = Path(str(params.path)).expanduser().resolve()
+            path = file_at(str(params.path))
             opened = self._desk.open_sessions.at(path)
         try:
-            id = opened.handle if opened else (await anyio.to_thread.run_sync(glance, path)).id
+            id = opened.handle if opened else (await anyio.to_thread.run_sync(peek, path)).id
         except FileNotFoundError:
             raise SessionNotFoundError(f"there is no file {path}") from None
-        await self._desk.repository.delete(path, permanent=params.permanent)
-        if opened is not None:
-            self._desk.subscriptions.unwatch(opened.handle)
-            await self._desk.open_sessions.close(opened)
-        self._desk.server.push("session/listChanged", p.ListChanged(reason="deleted", session_id=id, path=str(path)))
-        return p.DeleteResult(path=str(path))
+
+        async def delete() -> p.DeleteResult:
+            await self._desk.repository.delete(path, permanent=params.permanent)
+            if opened is not None:
+                self._desk.subscriptions.unwatch(opened.handle)
+                await self._desk.open_sessions.close(opened)
+            gone = p.ListChanged(reason="deleted", session_id=id, path=str(path))
+            self._desk.server.push("session/listChanged", gone)
+            return p.DeleteResult(path=str(path))
+
+        return await unbroken(delete)
 
     async def fork(self, params: p.ForkParams, request: Request) -> p.ForkResult:
         async def fork(opened: OpenSession) -> p.ForkResult:
             _check_leaf(opened.session, params)
-            cwd = chosen(params.cwd)
+            cwd = None if params.cwd is UNSET else named(params.cwd, "cwd")
             forked = await self._desk.repository.fork(opened.session, params.entry_id, params.position, cwd)
             return await self._made(opened, forked.session, forked.editor_text)
 
@@ -166,15 +183,26 @@ class FileMethods:
         opened = await self._desk.open_sessions.get(params.session_id)
         return await opened.answers.once(chosen(params.idempotency_key), lambda: clone(opened))
 
-    async def _tell_created(self, opened: OpenSession) -> None:
-        self._desk.tell_list("created", views.info(await session_info(opened.session), opened.handle))
+    async def _tell_created(self, made: Session) -> shapes.SessionInfo:
+        info = views.info(await session_info(made))
+        self._desk.tell_list("created", info)
+        return info
 
     async def _made(self, source: OpenSession, made: Session, text: str | None) -> p.ForkResult:
         """Tell of a new file; it is not kept open, the client may never want it."""
-        info = views.info(await session_info(made))
+        info = await self._tell_created(made)
         await made.aclose()
-        self._desk.tell_list("created", info)
         return p.ForkResult(source_session_id=source.handle, info=info, editor_text=text)
+
+
+async def _look(opened: OpenSession) -> None:
+    """Take in what other programs have done to the file. Raises SessionNotFoundError if it is gone."""
+    try:
+        await opened.session.refresh()
+    except StorageError:
+        if opened.path.exists():
+            raise
+        raise SessionNotFoundError(f"there is no file {opened.path} any more") from None
 
 
 def _check_leaf(session: Session, params: p.ChangeParams) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
 import anyio.to_thread
 from msgspec import UNSET, Raw
 
@@ -15,6 +18,7 @@ from piserver.context import (
     replay,
 )
 from piserver.entries import json
+from piserver.entries.entry import Entry
 from piserver.protocol import sessions as p
 from piserver.protocol import shapes
 from piserver.protocol.errors import RequestError
@@ -24,8 +28,12 @@ from piserver.server.dispatch import Request
 from piserver.server.subscriptions import told
 from piserver.session import StaleCursorError
 
-_LOOP_ENTRIES = 500
-"""Entries of a context beyond which it is computed in a worker thread."""
+T = TypeVar("T")
+
+_LOOP_BYTES = 512 * 1024
+"""Bytes of entries beyond which a context is computed in a worker thread."""
+_BATCH = 16
+"""Entries of an answer that are read at a time: each may be many megabytes."""
 
 
 class ReadMethods:
@@ -43,14 +51,14 @@ class ReadMethods:
         opened = await self._desk.open_sessions.get(params.session_id)
         entries: list[Raw] = []
         size = 0
-        for start in range(0, len(params.ids), 100):
-            for entry in await opened.session.entries(params.ids[start : start + 100]):
+        for start in range(0, len(params.ids), _BATCH):
+            for entry in await opened.session.entries(params.ids[start : start + _BATCH]):
                 if entries and size + len(entry.raw) > params.max_bytes:
                     size = params.max_bytes
                     break
                 size += len(entry.raw)
                 entries.append(Raw(entry.raw))
-            if len(entries) < min(start + 100, len(params.ids)):
+            if len(entries) < min(start + _BATCH, len(params.ids)):
                 break
         return p.GetEntriesResult(
             **views.position(opened.session, opened.handle), entries=entries, remaining=params.ids[len(entries) :]
@@ -117,12 +125,10 @@ class ReadMethods:
             else:
                 result.messages = views.messages(context, estimates=params.estimates)
                 if params.estimates:
-                    sources = [message.node.id for message in context.messages]
-                    result.tokens = views.tokens(estimate_context_tokens(context.values, context.stale_before), sources)
+                    result.tokens = _context_tokens(context)
             return result
 
-        # Small contexts are quicker than the way to a thread and back.
-        return build() if len(entries) <= _LOOP_ENTRIES else await anyio.to_thread.run_sync(build)
+        return await _computed(build, entries)
 
     async def stats(self, params: p.StatsParams, request: Request) -> p.StatsResult:
         opened = await self._desk.open_sessions.get(params.session_id)
@@ -131,16 +137,33 @@ class ReadMethods:
         path = session.statistics(entry_id)
         place = views.position(session, opened.handle)
         file = views.statistics(session.storage.statistics)
-        context = await session.build_context(entry_id)
-        estimate = await anyio.to_thread.run_sync(lambda: estimate_context_tokens(context.values, context.stale_before))
+        selection = session.select(entry_id)
+        entries = await session.storage.read(selection.nodes)
+
+        def estimate() -> shapes.ContextTokens:
+            context = project(selection, entries)
+            return _context_tokens(context)
+
         return p.StatsResult(
             **place,
             file=file,
             path=views.statistics(path),
-            context=views.tokens(estimate, [message.node.id for message in context.messages]),
+            context=await _computed(estimate, entries),
             window=None,
             percent=None,
         )
+
+
+async def _computed(work: Callable[[], T], entries: Sequence[Entry]) -> T:
+    """The result of work on entries; if they are small it is quicker than the way to a thread and back."""
+    size = sum(len(entry.raw) for entry in entries)
+    return work() if size <= _LOOP_BYTES else await anyio.to_thread.run_sync(work)
+
+
+def _context_tokens(context: Context) -> shapes.ContextTokens:
+    """The estimate of a whole context as it stands in the log."""
+    sources = [message.node.id for message in context.messages]
+    return views.tokens(estimate_context_tokens(context.values, context.stale_before), sources)
 
 
 def _fill_llm(result: p.BuildContextResult, context: Context, params: p.BuildContextParams) -> None:

@@ -75,6 +75,9 @@ def _guarded(handler: Callable[[P, Request], Awaitable[R]]) -> Callable[[P, Requ
         try:
             return await handler(params, request)
         except Exception as error:
-            raise as_request_error(error) from error
+            known = as_request_error(error)
+            if known is error:
+                raise
+            raise known from error
 
     return guarded

@@ -31,9 +31,10 @@ _LIMIT = 48_000
 """Bytes of one notification, which some editors read slowly."""
 _BUDGET = 28_000
 """Bytes of summaries in one notification; what is over is sent as ids."""
-_MOST_IDS = 500
-_MOST_PENDING = 5_000
-"""Entries that may wait for a slow client before they are replaced by a `reset`."""
+_MOST_ENTRIES = 500
+"""Entries of one notification; more are replaced by a `reset`."""
+_MOST_CHANGES = 1_000
+"""Changes that may wait for a slow client before they are put together."""
 
 
 @dataclass(slots=True)
@@ -42,6 +43,7 @@ class _Pending:
 
     nodes: Sequence[Node]
     leaf: Node | None
+    newer_leaf: Node | None
     origin: ChangeOrigin
     reset: bool
 
@@ -51,8 +53,7 @@ class _Watch:
     """A watched session: what the client knows (`sent`, a revision), and what it is still to be told."""
 
     opened: OpenSession
-    sent: int = 0
-    active: bool = False
+    sent: int
     pending: list[_Pending] = field(default_factory=list[_Pending])
 
 
@@ -69,15 +70,8 @@ class Subscriptions:
         opened.session.listen(lambda change: self._changed(opened, change))
 
     def watch(self, opened: OpenSession) -> None:
-        """Collect the changes of a session from now on; they are sent once `begin` was called."""
-        self._watches.setdefault(opened.handle, _Watch(opened, opened.session.revision))
-
-    def begin(self, opened: OpenSession, revision: int) -> None:
-        """The client has been sent the session as it was at `revision`: tell it what comes after."""
-        watch = self._watches.get(opened.handle)
-        if watch is not None:
-            watch.sent, watch.active = revision, True
-            self._schedule()
+        """The client has been sent the session as it is at this moment: tell it what comes after."""
+        self._watches[opened.handle] = _Watch(opened, opened.session.revision)
 
     def unwatch(self, handle: str) -> None:
         """Send no more changes of a session."""
@@ -88,7 +82,12 @@ class Subscriptions:
         if watch is None:
             return
         origin = ChangeOrigin(kind=change.origin.kind, request_id=views.given(change.origin.id))
-        watch.pending.append(_Pending(change.nodes, change.leaf, origin, change.reset))
+        if change.reset:  # what was to be told of the log of before means nothing any more
+            watch.pending.clear()
+        if len(watch.pending) >= _MOST_CHANGES:
+            _merge(watch)
+        newer = opened.session.newer_leaf
+        watch.pending.append(_Pending(change.nodes, change.leaf, newer, origin, change.reset))
         self._schedule()
 
     def _schedule(self) -> None:
@@ -99,7 +98,7 @@ class Subscriptions:
     async def _flush(self) -> None:
         """Send what waits; while the client is behind, wait and let it pile up into fewer notifications."""
         try:
-            while ready := [w for w in self._watches.values() if w.active and w.pending]:
+            while ready := [w for w in self._watches.values() if w.pending]:
                 if self._server.congested:
                     await self._server.drained()
                     for watch in ready:
@@ -114,23 +113,27 @@ class Subscriptions:
         session = watch.opened.session
         nodes = [node for node in change.nodes if node.index >= watch.sent]
         if not nodes and not change.reset:
-            return  # the snapshot held them already
-        since, watch.sent = watch.sent, nodes[-1].index + 1 if nodes and not change.reset else session.revision
+            return  # a reset has told of them already
         changed = TreeChanged(
             session_id=watch.opened.handle,
             epoch=session.storage.epoch,
-            revision=watch.sent,
+            revision=nodes[-1].index + 1 if nodes else session.revision,
             leaf_id=change.leaf.id if change.leaf else None,
-            from_revision=since,
+            from_revision=watch.sent,
             appended=[],
             appended_ids=[],
             labels={},
-            newer_leaf_id=newer.id if (newer := session.newer_leaf) else None,
+            newer_leaf_id=change.newer_leaf.id if change.newer_leaf else None,
             origin=change.origin,
             reset=views.flag(change.reset),
         )
         if not change.reset:
             await _describe(changed, session, nodes)
+        if changed.reset:
+            changed.revision, changed.leaf_id = session.revision, session.leaf_id
+        if self._watches.get(watch.opened.handle) is not watch or changed.epoch != session.storage.epoch:
+            return  # closed, opened anew or replaced while the entries were read
+        watch.sent = changed.revision
         self._server.push("session/treeChanged", changed)
 
 
@@ -140,24 +143,24 @@ def _merge(watch: _Watch) -> None:
         return
     first, last = watch.pending[0], watch.pending[-1]
     nodes = [node for change in watch.pending for node in change.nodes]
-    reset = any(change.reset for change in watch.pending) or len(nodes) > _MOST_PENDING
+    reset = any(change.reset for change in watch.pending) or len(nodes) > _MOST_ENTRIES
     same = all(change.origin == first.origin for change in watch.pending)
     origin = first.origin if same else ChangeOrigin(kind="mixed")
-    watch.pending[:] = [_Pending([] if reset else nodes, last.leaf, origin, reset)]
+    watch.pending[:] = [_Pending([] if reset else nodes, last.leaf, last.newer_leaf, origin, reset)]
 
 
 async def _describe(changed: TreeChanged, session: Session, nodes: Sequence[Node]) -> None:
     """Say what is new, or that it is too much to be said in a notification."""
     changed.labels, changed.name = told(session, nodes)
-    if len(nodes) <= _MOST_IDS:
+    if len(nodes) <= _MOST_ENTRIES:
         try:
             changed.appended, changed.appended_ids = await _fitting(session, nodes)
         except StorageError as error:
             log.warning("%s", error)
             changed.appended_ids = [node.id for node in nodes]
-    if len(nodes) > _MOST_IDS or len(encode(changed)) > _LIMIT:
+    if len(nodes) > _MOST_ENTRIES or len(encode(changed)) > _LIMIT:
         changed.appended, changed.appended_ids, changed.labels, changed.name = [], [], {}, UNSET
-        changed.revision, changed.reset = session.revision, True
+        changed.reset = True
 
 
 async def _fitting(session: Session, nodes: Sequence[Node]) -> tuple[list[EntrySummary], list[str]]:

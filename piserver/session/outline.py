@@ -14,9 +14,11 @@ from piserver.tree import Node, Tree
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One visible entry. `guides` has a character for each level of indentation: `|` a branch that goes on beside it,
-    `+` a branch that starts here and is not the last, `L` the last one, a space nothing. `children` counts the visible
-    ones, `hidden` the lines that collapsing took away below it.
+    """One visible entry.
+
+    `guides` has a character for each level of indentation: `|` a branch that goes on beside it, `+` a branch that
+    starts here and is not the last, `L` the last one, a space nothing. `children` counts the visible ones, `hidden` the
+    lines that collapsing took away below it.
     """
 
     node: Node

@@ -41,7 +41,7 @@ def message_text(message: dict[str, Any]) -> str:
     content = message.get("content")
     if isinstance(content, str):
         return content
-    return "".join(_text(block.get("text")) for block in _blocks(content) if block.get("type") == "text")
+    return "".join(_text(block.get("text")) for block in content_blocks(content) if block.get("type") == "text")
 
 
 def _words(kind: str, value: dict[str, Any], *, thinking: bool = False) -> Iterator[str]:
@@ -99,7 +99,7 @@ def _content(content: Any, thinking: bool) -> Iterator[str]:
     if isinstance(content, str):
         yield content
         return
-    blocks = _blocks(content)
+    blocks = content_blocks(content)
     said = False
     for kind in ("text", "toolCall", "image", "thinking"):
         for block in blocks:
@@ -133,7 +133,8 @@ def _argument(arguments: Any) -> str:
     return " ".join(value for value in fields.values() if isinstance(value, str))
 
 
-def _blocks(content: Any) -> list[dict[str, Any]]:
+def content_blocks(content: Any) -> list[dict[str, Any]]:
+    """The blocks of a message's content; none where it is no list."""
     items = cast("list[Any]", content) if isinstance(content, list) else []
     return [cast("dict[str, Any]", item) for item in items if isinstance(item, dict)]
 

@@ -75,7 +75,7 @@ class RowWindow:
 
 
 def visible(filter: Filter, storage: Storage, tool_only: Callable[[Node], bool]) -> Callable[[Node], bool]:
-    """Which entries a filter shows. `tool_only` tells of an assistant message whether it holds nothing but tool calls."""
+    """Which entries a filter shows. `tool_only` tells of an answer whether it holds nothing but tool calls."""
     labels = storage.tree.labels
     match filter:
         case "all":
@@ -130,7 +130,7 @@ def summarise(storage: Storage, node: Node, entry: Entry) -> EntrySummary:
 
 
 def left_leaf(storage: Storage, node: Node) -> str | None:
-    """For a branch summary: the end of the branch that was left, which the jump written before it names as its parent."""
+    """For a branch summary: the end of the branch that was left, the parent of the jump written before it."""
     if node.type != "branch_summary" or node.index == 0:
         return None
     jump = storage.tree.nodes[node.index - 1]

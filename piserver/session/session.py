@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import secrets
 import time
-import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, cast
+from itertools import groupby
+from typing import Any, cast
 
 import anyio
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from piserver.context import Context, Projector, Selection, Transform, project, select
-from piserver.entries import codec
 from piserver.entries.entry import Entry
 from piserver.entries.header import Header
-from piserver.entries.messages import InvalidEntryError, check_finite, check_message
-from piserver.entries.text import format_timestamp, one_line, trim
+from piserver.entries.messages import InvalidEntryError
+from piserver.entries.text import one_line, trim
 from piserver.entries.types import (
     BranchSummaryDraft,
     CompactionDraft,
@@ -29,10 +27,22 @@ from piserver.entries.types import (
     Draft,
     LabelDraft,
     LeafDraft,
-    MessageDraft,
     Replacement,
     SessionInfoDraft,
 )
+from piserver.session.changes import (
+    CLIENT,
+    EXTERNAL,
+    Appended,
+    BranchSummary,
+    Change,
+    Durability,
+    Listener,
+    Moved,
+    Navigated,
+    Origin,
+)
+from piserver.session.drafts import checked, free_ids, is_structure, place
 from piserver.session.errors import EntryNotFoundError, StaleCursorError, StaleLeafError
 from piserver.session.preview import message_text
 from piserver.session.rows import EntrySummary, Filter, RowWindow, summarise
@@ -40,75 +50,12 @@ from piserver.session.view import View
 from piserver.storage import Storage, StorageError
 from piserver.tree import Diagnostic, Node, Statistics, statistics_of
 
-Durability = Literal["structure", "always", "never"]
-"""What is flushed to the medium before an append returns: user and assistant messages and everything that shapes the
-tree or its state (the default), every entry, or none."""
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """Who caused a change: a client's request, an agent run, or another program. `id` names the request or run."""
-
-    kind: Literal["client", "agent", "external"]
-    id: str | int | None = None
-
-
-CLIENT = Origin("client")
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What listeners are told: new entries in file order, and where the leaf is now. `reset`: the log was replaced."""
-
-    nodes: Sequence[Node]
-    origin: Origin
-    leaf: Node | None
-    reset: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Appended:
-    """The entries that an append wrote. `newer_leaf` is set where another program has gone on elsewhere."""
-
-    nodes: Sequence[Node]
-    leaf: Node | None
-    newer_leaf: Node | None = None
-    warnings: Sequence[str] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class BranchSummary:
-    """A ready-made summary of the branch that a move leaves."""
-
-    summary: str
-    details: Any = UNSET
-    usage: dict[str, Any] | UnsetType = UNSET
-    from_hook: bool | UnsetType = UNSET
-
-
-@dataclass(frozen=True, slots=True)
-class Moved:
-    """Where a move has led, and the entries that record it (None where none was needed)."""
-
-    leaf: Node | None
-    leaf_entry: Node | None = None
-    summary_entry: Node | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Navigated(Moved):
-    """A move as a tree view does it; `editor_text` is the text of the chosen message, to be edited and sent again."""
-
-    editor_text: str | None = None
-    label_entry: Node | None = None
-
 
 class _Current:
     """The default of parameters that mean the present leaf, where None means before the first entry."""
 
 
 CURRENT = _Current()
-Listener = Callable[[Change], None]
 
 
 def _now() -> int:
@@ -117,24 +64,6 @@ def _now() -> int:
 
 def _random_id() -> str:
     return secrets.token_hex(4)
-
-
-@dataclass(slots=True)
-class _Ids:
-    """Gives ids that the log does not have."""
-
-    new_id: Callable[[], str]
-    taken: set[str] = field(default_factory=set[str])
-
-    def next(self, storage: Storage) -> str:
-        for _ in range(100):
-            id = self.new_id()
-            if id not in storage.tree and id not in self.taken:
-                break
-        else:
-            id = str(uuid.uuid4())
-        self.taken.add(id)
-        return id
 
 
 class Session:
@@ -156,6 +85,8 @@ class Session:
         self._lock = anyio.Lock(fast_acquire=True)
         self._listeners: list[Listener] = []
         self._view = View(storage)
+        self._epoch = storage.epoch
+        self._told = storage.revision  # up to here listeners know the log
 
     @property
     def id(self) -> str:
@@ -189,9 +120,14 @@ class Session:
 
     @property
     def newer_leaf(self) -> Node | None:
-        """A newer message on another branch than the one where the log ends."""
-        newer = self.storage.tree.newer_leaf
-        return None if newer is None or self.storage.tree.is_ancestor(newer, self.leaf) else newer
+        """A newer message on another branch: the log ends in bookkeeping here, or another program has gone on there."""
+        tree, end = self.storage.tree, self.storage.leaf
+        newer = tree.newer_leaf
+        if newer is None and end is not self.leaf:
+            newer = next((node for node in tree.ancestors(end) if node.type == "message"), None)
+            if newer is not None and self.leaf is not None and newer.index < self.leaf.index:
+                newer = None
+        return None if newer is None or tree.is_ancestor(newer, self.leaf) else newer
 
     def listen(self, listener: Listener) -> Callable[[], None]:
         """Call `listener` after every change, in order, on the thread of the event loop; returns how to stop that."""
@@ -215,15 +151,19 @@ class Session:
         They are as durable as the setting says when this returns. Raises InvalidEntryError, EntryNotFoundError,
         StaleLeafError (nothing written), ReadOnlyError, StorageError.
         """
-        drafts = tuple(_checked(draft, self._clock) for draft in drafts)
+        drafts = tuple(checked(draft, self._clock()) for draft in drafts)
         async with self._lock:
-            await self._ready(expected_leaf)
+            await self._look(expected_leaf)
             for draft in drafts:
                 self._check_targets(draft)
-            nodes = self._write(drafts, origin)
+            await self._prepare()
             newer = self.newer_leaf
+            nodes = self._write(drafts, self._free_ids(len(drafts)), origin)
+            leaf = self.leaf
+        if newer is not None and self.storage.tree.is_ancestor(newer, leaf):
+            newer = None
         await self._settle(nodes)
-        return Appended(nodes, self.leaf, newer, self._warnings(nodes))
+        return Appended(nodes, leaf, newer, self._warnings(nodes))
 
     async def move_to(
         self,
@@ -238,9 +178,9 @@ class Session:
         Moving to where the leaf is writes no jump. Raises as `append`.
         """
         async with self._lock:
-            await self._ready(expected_leaf)
+            await self._look(expected_leaf)
             target = None if entry_id is None else self.node(entry_id)
-            moved = self._move(target, summary, None, origin)
+            moved = await self._move(target, summary, None, origin)
         await self._settle([node for node in (moved.leaf_entry, moved.summary_entry) if node])
         return Moved(moved.leaf, moved.leaf_entry, moved.summary_entry)
 
@@ -260,7 +200,7 @@ class Session:
         if there is one, else the target. Raises as `append`.
         """
         async with self._lock:
-            await self._ready(expected_leaf)
+            await self._look(expected_leaf)
             node = self.node(entry_id)
             text: str | None = None
             target: Node | None = node
@@ -268,7 +208,7 @@ class Session:
                 [entry] = await self.storage.read([node])
                 source = entry.value if node.type == "custom_message" else entry.value["message"]
                 text, target = message_text(cast("dict[str, Any]", source)), node.parent
-            moved = self._move(target, summary, (node.id, label) if label else None, origin)
+            moved = await self._move(target, summary, LabelDraft(target_id=node.id, label=trim(label or "")), origin)
         await self._settle([n for n in (moved.leaf_entry, moved.summary_entry, moved.label_entry) if n])
         return Navigated(moved.leaf, moved.leaf_entry, moved.summary_entry, text, moved.label_entry)
 
@@ -293,14 +233,8 @@ class Session:
         source = entry.value.get("message") if entry.type == "message" else entry.value
         content = cast("dict[str, Any]", source).get("content") if isinstance(source, dict) else None
         # The latest edit counts, so the way back is an edit that says what the entry itself says.
-        return await self.edit_context(entry_id, content if isinstance(content, str | list) else "", **options)
-
-    async def _ready(self, expected_leaf: str | None | _Current) -> None:
-        """Take in what others wrote, check the caller's idea of the leaf, and make the log writable."""
-        await self._refresh()
-        if not isinstance(expected_leaf, _Current) and expected_leaf != self.leaf_id:
-            raise StaleLeafError(expected_leaf, self.leaf_id)
-        await self.storage.prepare()
+        kept = cast("str | list[dict[str, Any]]", content) if isinstance(content, str | list) else []
+        return await self.edit_context(entry_id, kept, **options)
 
     async def refresh(self) -> None:
         """Take in what other programs have added to the log; the leaf stays. Raises StorageError."""
@@ -308,14 +242,33 @@ class Session:
             await self._refresh()
 
     async def _refresh(self) -> None:
-        epoch = self.storage.epoch
-        foreign = await self.storage.refresh()
-        reset = epoch != self.storage.epoch
+        await self.storage.refresh()
+        self._tell_of_others()
+
+    def _tell_of_others(self) -> None:
+        """Make known what the storage has taken in from other writers since the last change."""
+        reset = self.storage.epoch != self._epoch
         if reset:
+            self._epoch, self._told = self.storage.epoch, 0
             self._view = View(self.storage)
             self.leaf = (self.storage.get(self.leaf.id) if self.leaf else None) or self.storage.leaf
-        if foreign or reset:
-            self._tell(Change(foreign, Origin("external"), self.leaf, reset))
+        nodes = self.storage.entries_since(self._told)
+        if nodes or reset:
+            self._tell(Change(nodes, EXTERNAL, self.leaf, reset))
+
+    async def _look(self, expected_leaf: str | None | _Current) -> None:
+        """Take in what others wrote, and check the caller's idea of the leaf; nothing is written."""
+        await self._refresh()
+        if not isinstance(expected_leaf, _Current) and expected_leaf != self.leaf_id:
+            raise StaleLeafError(expected_leaf, self.leaf_id)
+
+    async def _prepare(self) -> None:
+        """Make the log writable, once it is certain that there is something to write."""
+        epoch = self.storage.epoch
+        await self.storage.prepare()
+        self._tell_of_others()
+        if epoch != self.storage.epoch:
+            raise StorageError("the log was replaced at this moment; nothing was written")
 
     def _check_targets(self, draft: Draft) -> None:
         match draft:
@@ -329,25 +282,26 @@ class Session:
             case _:
                 pass
 
-    def _write(self, drafts: Sequence[Draft], origin: Origin) -> list[Node]:
-        """Give drafts their places, write them in one go and move the leaf."""
-        ids = _Ids(self._new_id)
-        parent = self.leaf_id
-        timestamp = format_timestamp(self._clock())
-        lines: list[bytes] = []
-        own: list[str] = []
-        for draft in drafts:
-            own.append(ids.next(self.storage))
-            lines.append(codec.compose(draft, own[-1], parent, timestamp))
-            parent = draft.target_id if isinstance(draft, LeafDraft) else own[-1]
-        added = self.storage.write(lines)
-        self.leaf = None if parent is None else self.node(parent)
-        self._tell(Change(added, origin, self.leaf))
-        return added if len(added) == len(own) else [self.node(id) for id in own]
+    def _free_ids(self, count: int) -> list[str]:
+        return free_ids(count, self._new_id, self.storage.tree)
 
-    def _move(
-        self, target: Node | None, summary: BranchSummary | None, label: tuple[str, str] | None, origin: Origin
+    def _write(self, drafts: Sequence[Draft], ids: Sequence[str], origin: Origin) -> list[Node]:
+        """Write drafts at the leaf in one go, under these ids, and move the leaf."""
+        if not drafts:
+            return []
+        lines, leaf_id = place(drafts, ids, self.leaf_id, self._clock())
+        added = self.storage.write(lines)
+        self.leaf = None if leaf_id is None else self.node(leaf_id)
+        own = frozenset(ids)
+        # Another program may have written at the same moment: its entries stand among ours.
+        for is_own, nodes in groupby(added, lambda node: node.id in own):
+            self._tell(Change(list(nodes), origin if is_own else EXTERNAL, self.leaf))
+        return [self.node(id) for id in ids]
+
+    async def _move(
+        self, target: Node | None, summary: BranchSummary | None, label: LabelDraft | None, origin: Origin
     ) -> Navigated:
+        """Write all that a move consists of in one go. A label goes to the summary, if there is one."""
         drafts: list[Draft] = []
         if target is not self.leaf:
             drafts.append(LeafDraft(target_id=target.id if target else None))
@@ -361,21 +315,23 @@ class Session:
                     from_hook=summary.from_hook,
                 )
             )
-            check_finite(summary.usage)
-            check_finite(summary.details)
-        nodes = self._write(drafts, origin) if drafts else []
-        jump = next((node for node in nodes if node.type == "leaf"), None)
-        summarised = next((node for node in nodes if node.type == "branch_summary"), None)
-        labelled: Node | None = None
-        if label is not None and trim(label[1]):
-            name = LabelDraft(target_id=summarised.id if summarised else label[0], label=trim(label[1]))
-            [labelled] = self._write([name], origin)
-        return Navigated(self.leaf, jump, summarised, None, labelled)
+        named = len(drafts) - 1
+        if label is not None and label.label:
+            drafts.append(label)
+        drafts = [checked(draft, self._clock()) for draft in drafts]
+        if drafts:
+            await self._prepare()
+        ids = self._free_ids(len(drafts))
+        if summary is not None and isinstance(drafts[-1], LabelDraft):
+            drafts[-1] = LabelDraft(target_id=ids[named], label=drafts[-1].label)
+        written = {node.type: node for node in self._write(drafts, ids, origin)}
+        jump, made, named_by = (written.get(kind) for kind in ("leaf", "branch_summary", "label"))
+        return Navigated(self.leaf, jump, made, None, named_by)
 
     async def _settle(self, nodes: Sequence[Node]) -> None:
         if self.durability == "never" or not nodes:
             return
-        if self.durability == "always" or any(map(_is_structure, nodes)):
+        if self.durability == "always" or any(map(is_structure, nodes)):
             await self.storage.sync()
 
     def _warnings(self, nodes: Sequence[Node]) -> list[str]:
@@ -387,6 +343,7 @@ class Session:
         ]
 
     def _tell(self, change: Change) -> None:
+        self._told += len(change.nodes)
         for listener in list(self._listeners):
             listener(change)
 
@@ -457,43 +414,3 @@ class Session:
         """Wait for the writes under way and let go of the log."""
         async with self._lock:
             await self.storage.aclose()
-
-
-def _checked(draft: Draft, clock: Callable[[], int]) -> Draft:
-    """The draft, fit to be written. Raises InvalidEntryError."""
-    for name in draft.__struct_fields__:
-        value = getattr(draft, name)
-        if isinstance(value, dict | list | float):
-            check_finite(value)
-    if isinstance(draft, MessageDraft):
-        check_message(draft.message)
-        if "timestamp" not in draft.message:
-            return MessageDraft(message=draft.message | {"timestamp": clock()})
-    if isinstance(draft, SessionInfoDraft) and isinstance(draft.name, str):
-        return SessionInfoDraft(name=one_line(draft.name) or UNSET)
-    return draft
-
-
-_RELAXED_ROLES = frozenset({"toolResult", "bashExecution", "custom", "system"})
-
-
-def _is_structure(node: Node) -> bool:
-    """Whether losing this entry to a power failure would lose a person's words, an answer, or the tree's shape."""
-    return node.role not in _RELAXED_ROLES if node.type == "message" else node.type not in ("custom", "usage")
-
-
-__all__ = [
-    "CLIENT",
-    "CURRENT",
-    "Appended",
-    "BranchSummary",
-    "Change",
-    "Durability",
-    "InvalidEntryError",
-    "Listener",
-    "Moved",
-    "Navigated",
-    "Origin",
-    "Session",
-    "StorageError",
-]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any, cast
 
 import anyio.lowlevel
 import anyio.to_thread
@@ -11,7 +12,7 @@ import anyio.to_thread
 from piserver.context import select
 from piserver.entries.entry import Entry
 from piserver.session.outline import Outline, outline
-from piserver.session.preview import search_text
+from piserver.session.preview import content_blocks, search_text
 from piserver.session.rows import Filter, Row, RowWindow, contributing, summarise, visible
 from piserver.storage import Storage
 from piserver.tree import Node
@@ -138,14 +139,8 @@ class View:
 
 def _holds_calls_alone(entry: Entry) -> bool:
     message = entry.value.get("message")
-    content = message.get("content") if isinstance(message, dict) else None
-    if not isinstance(content, list):
-        return False
-    kinds = {
-        block.get("type")
-        for block in content
-        if isinstance(block, dict) and (block.get("type") != "text" or block.get("text"))
-    }
+    content = cast("dict[str, Any]", message).get("content") if isinstance(message, dict) else None
+    kinds = {block.get("type") for block in content_blocks(content) if block.get("type") != "text" or block.get("text")}
     return "toolCall" in kinds and "text" not in kinds
 
 

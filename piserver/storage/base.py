@@ -91,6 +91,10 @@ class Storage(ABC):
         return [Entry(node.id, node.type, clean(line)) for node, line in zip(nodes, lines, strict=True)]
 
     @abstractmethod
+    def size_of(self, node: Node) -> int:
+        """How many bytes an entry's line has."""
+
+    @abstractmethod
     async def lines(self, nodes: Sequence[Node]) -> list[bytes]:
         """The entries' lines (without their ends), byte for byte as stored. Raises StorageError."""
 

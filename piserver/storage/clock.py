@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
 import anyio
 
 
-@dataclass(frozen=True, slots=True)
 class Clock:
-    """`now` gives seconds since 1970, comparable with a file's time of modification; `sleep` lets seconds pass."""
+    """The system's clock, by which files are dated too."""
 
-    now: Callable[[], float] = time.time
-    sleep: Callable[[float], Awaitable[None]] = anyio.sleep
+    def now(self) -> float:
+        """Seconds since 1970."""
+        return time.time()
+
+    async def sleep(self, seconds: float) -> None:
+        """Return when so much time has passed."""
+        await anyio.sleep(seconds)
 
 
 SYSTEM_CLOCK = Clock()

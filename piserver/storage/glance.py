@@ -110,7 +110,7 @@ def _read_on(file: BinaryIO) -> dict[str, Any]:
             elif seen.type == "message" and seen.message is not None:
                 count += 1
                 if first is None and seen.message.role == "user":
-                    first = _beginning(text) or None
+                    first = message_line(text) or None
     return {"name": name, "first_message": first, "message_count": count}
 
 
@@ -130,7 +130,7 @@ def _entries(line: bytes) -> list[tuple[bytes, _Glance]]:
     return [(line, _Glance(fields.get("type"), fields.get("name"), role))]
 
 
-def _beginning(line: bytes) -> str:
+def message_line(line: bytes) -> str:
     """How a user message begins, on one line."""
     content: Any = read_object(line)["message"].get("content")
     if isinstance(content, list):

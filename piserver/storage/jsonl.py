@@ -22,6 +22,7 @@ from piserver.storage.clock import SYSTEM_CLOCK, Clock
 from piserver.storage.files import make_folder, write_whole
 from piserver.storage.loader import Loader
 from piserver.storage.rewrite import migrate
+from piserver.storage.pause import collector_paused
 from piserver.storage.sync import GroupCommit
 from piserver.tree import Diagnostic, Node
 
@@ -117,20 +118,18 @@ class JsonlStorage(Storage):
     def _load(self, file: BinaryIO, progress: Progress | None = None) -> None:
         """Read a file from the start into a fresh tree. Runs in a worker thread."""
         loader = Loader()
-        offset = reported = 0
+        offset = 0
         try:
             status = os.fstat(file.fileno())
-            for line in file:
-                loader.feed(line, offset)
-                offset += len(line)
-                if offset - reported >= _SLICE:
-                    reported = offset
+            with collector_paused():
+                while lines := file.readlines(_SLICE):
+                    offset = loader.feed_all(lines, offset)
                     # Give way: one long turn in this thread would make every request on the loop wait for it.
                     time.sleep(0)
                     anyio.from_thread.check_cancelled()
                     if progress:
                         progress(offset, max(offset, status.st_size))
-            header = loader.finish()
+                header = loader.finish()
         except OSError as error:
             raise StorageError(f"{self.path} cannot be read: {error.strerror}") from error
         self._file, self._loader = file, loader
@@ -157,6 +156,9 @@ class JsonlStorage(Storage):
         return self._loader.diagnostics
 
     # Reading
+
+    def size_of(self, node: Node) -> int:
+        return self._loader.lengths[node.index]
 
     async def lines(self, nodes: Sequence[Node]) -> list[bytes]:
         known, lengths = self.tree.nodes, self._loader.lengths

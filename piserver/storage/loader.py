@@ -5,6 +5,8 @@ Parsing is total. It yields what could be read and reports the rest; it fails on
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Iterable
 from dataclasses import replace
 
 from piserver.entries.codec import LineError, read_head
@@ -29,8 +31,9 @@ class Loader:
         self.header: Header | None = None
         self.header_line = 0
         self.tree = Tree()
-        self.offsets: list[int] = []
-        self.lengths: list[int] = []
+        self.tree.loading = True
+        self.offsets = array("q")
+        self.lengths = array("q")
         self.migration: Migration | None = None
         self.upgraded: list[bytes] = []
         self.line = 0
@@ -50,25 +53,44 @@ class Loader:
         if self.header is None:
             self._read_header(line)
             return
+        if self.migration is not None:
+            self._feed_old(line, offset)
+            return
         try:
-            if self.migration is not None:
-                text = self.migration.upgrade(line.strip(), self.line)
-                if self.tree.add(read_head(text), self.line) is not None:
-                    self.upgraded.append(text)
-                    self._place(offset, len(line))
-                return
             head = read_head(line)
-        except (LineError, JSONError) as error:
+        except LineError as error:
             if not _is_blank(line):
                 self._odd_line(line, offset, str(error))
             return
         if self.tree.add(head, self.line) is not None:
             self._place(offset, len(line))
 
+    def _feed_old(self, line: bytes, offset: int) -> None:
+        """Read a line of version 1 or 2."""
+        assert self.migration is not None
+        try:
+            text = self.migration.upgrade(line.strip(), self.line)
+            head = read_head(text)
+        except (LineError, JSONError) as error:
+            if not _is_blank(line):
+                self._odd_line(line, offset, str(error))
+            return
+        if self.tree.add(head, self.line) is not None:
+            self.upgraded.append(text)
+            self._place(offset, len(line))
+
+    def feed_all(self, lines: Iterable[bytes], offset: int) -> int:
+        """Read several lines that follow one another from `offset` on; answers where they end."""
+        for line in lines:
+            self.feed(line, offset)
+            offset += len(line)
+        return offset
+
     def finish(self) -> Header:
         """What is to be said once the last line was fed. Raises InvalidSessionError for an empty file."""
         if self.header is None:
             raise InvalidSessionError("the file is empty", 1)
+        self.tree.settle()
         return self.header
 
     def drop_torn(self, *, terminated: bool) -> None:
@@ -78,13 +100,13 @@ class Loader:
             self.line -= 1
             self.unterminated = False
 
-    def migrated(self, offsets: list[int], lengths: list[int]) -> None:
+    def migrated(self, offsets: Iterable[int], lengths: Iterable[int]) -> None:
         """The upgraded lines have become the file's, and lie at these places. A torn last line has got its end."""
         if self.torn is not None:
             self._report("malformed-line", f"line {self.line} is skipped: it was cut off while it was written")
         if self.header is not None:
             self.header = replace(self.header, version=VERSION)
-        self.offsets, self.lengths = offsets, lengths
+        self.offsets, self.lengths = array("q", offsets), array("q", lengths)
         self.migration, self.upgraded = None, []
         self.torn, self.unterminated = None, False
 

@@ -45,6 +45,9 @@ class MemoryStorage(Storage):
     def diagnostics(self) -> list[Diagnostic]:
         return self._loader.diagnostics
 
+    def size_of(self, node: Node) -> int:
+        return len(self._bodies[node.index])
+
     async def lines(self, nodes: Sequence[Node]) -> list[bytes]:
         return [self._bodies[node.index] for node in nodes]
 
@@ -57,10 +60,12 @@ class MemoryStorage(Storage):
         if self._loader.migration is not None:
             self._loader.migrated(self._loader.offsets, self._loader.lengths)
             self.header = self._loader.finish()
-        self._loader.torn = None
+        if self._loader.torn is not None:
+            self._loader.drop_torn(terminated=True)
 
     def write(self, lines: Sequence[bytes]) -> list[Node]:
         before = self.revision
+        self._loader.unterminated = False
         for line in lines:
             self._feed(line + b"\n", 0)
         return self.entries_since(before)

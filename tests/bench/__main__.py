@@ -49,8 +49,10 @@ def main(*, quick: bool, only: tuple[str, ...], update: Path | None) -> None:
         if not only or name in only:
             start = perf_counter()
             with setting.work_folder() as folder:
-                rows += part(scale, folder)
-            click.echo(f"{name}: {perf_counter() - start:.0f} s", err=True)
+                for row in part(scale, folder):
+                    rows.append(row)
+                    click.echo(" | ".join(row.cells()), err=True)
+            click.echo(f"({name}: {perf_counter() - start:.0f} s)", err=True)
     node = subprocess.run([setting.node(), "--version"], capture_output=True, text=True, check=True).stdout
     if quick:
         rows = [replace(row, target=None) for row in rows]  # they are set for large sessions

@@ -25,7 +25,7 @@ def opening(scale: Scale, folder: Path) -> Iterator[Row]:
     yield Row("Memory after opening it", ours["rss"], *_better(found, "rss"), Target("ratio", 0.1), "B")
     whole = f"Context of all {ours['messages']:,.0f} messages"
     yield Row(f"{whole}, as JSON", ours["context"], *_better(found, "context"))
-    yield Row(f"{whole}, decoded", ours["values"], *_better(found, "context"))
+    yield Row(f"{whole}, decoded", ours["context"] + ours["decoding"], *_better(found, "context"))
     agent = found[TERMINAL_AGENT]["append"]
     yield Row("Append 1,000 messages to it", ours["append"], agent, NAMES[TERMINAL_AGENT], Target("ratio", 2))
     yield Row("", ours["append"], found[HARNESS]["append"], NAMES[HARNESS])
@@ -38,7 +38,7 @@ def after_compaction(scale: Scale, folder: Path) -> Iterator[Row]:
     ours = found[OURS]
     agent = found[TERMINAL_AGENT]["context"]
     what = f"Context after a compaction ({ours['messages']:,.0f} messages), decoded"
-    yield Row(what, ours["values"], agent, NAMES[TERMINAL_AGENT], Target("ratio", 0.05))
+    yield Row(what, ours["context"] + ours["decoding"], agent, NAMES[TERMINAL_AGENT], Target("ratio", 0.05))
 
 
 def durable(scale: Scale, folder: Path) -> Iterator[Row]:

@@ -56,7 +56,7 @@ const tasks = {
     const rss = process.memoryUsage().rss;
     open.push(...(await times(count - 1, reopen)));
     let messages;
-    const context = await times(5, async () => (messages = (await peer.context(session)).messages.length));
+    const context = await times(3, async () => (messages = (await peer.context(session)).messages.length));
     const append = await times(1000, (i) =>
       session.appendMessage({ role: "user", content: `a small message ${i}`, timestamp: Date.now() }),
     );

@@ -20,11 +20,12 @@ from piserver.repository.layout import file_name, folder_name
 
 Json = dict[str, Any]
 
-_WORDS = """
+_TEXT = """
     anchor basin copper drift eddy flint gravel heron islet jasper kestrel lichen marble nettle otter pine quarry
     reed slate thistle upland vale wren yew async await class def else for if import in is None not pass raise return
     self True while with ( ) [ ] { } = == : , 0 1 2 10 100 naïve über façade → ≤ 会话 分支 上下文 🌲
-""".split()
+"""
+_WORDS = _TEXT.split()
 _POOLS = 32
 _POOL_LINES = 4_000  # over 150,000 characters
 

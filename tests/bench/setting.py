@@ -49,7 +49,7 @@ class NotInstalledError(Exception):
 
 def check_installed() -> None:
     """Raises NotInstalledError."""
-    for part in (PEERS / ".complete", FOLDER / "node_modules/vscode-jsonrpc"):
+    for part in (PEERS / ".complete", FOLDER / ".complete"):
         if not part.exists():
             raise NotInstalledError(f"{part.relative_to(PROJECT)} is missing: run `make bench`")
 

@@ -26,7 +26,7 @@ from piserver.repository import InvalidForkTargetError, Repository
 from piserver.session import BranchSummary, Session
 from piserver.storage import JsonlStorage
 from tests.storage.clock import ManualClock
-from tests.storage.log import CWD, TIME, answer, entry, header, label, log, name, result, user
+from tests.storage.log import answer, entry, header, label, log, name, result, user
 
 T = TypeVar("T")
 
@@ -52,7 +52,7 @@ DRAFTS: st.SearchStrategy[Draft] = st.one_of(
 
 @st.composite
 def trees(draw: st.DrawFn) -> bytes:
-    """A file with any tree: several roots, missing and later parents, duplicates, damage, a torn or unended last line."""
+    """A file with any tree: several roots, missing and later parents, duplicates, damage, any last line."""
     count = draw(st.integers(0, 8))
     lines = [header()]
     names = [f"n{number}" for number in range(count)]

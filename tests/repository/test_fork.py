@@ -92,7 +92,7 @@ async def test_a_bad_target_makes_no_file(repository: Repository, keep: Keep, ta
     source = await keep(header(), user("u1", None), answer("a2", "u1"), jump("j3", "a2", "u1"))
     before = sorted(repository.root.rglob("*"))
     with pytest.raises(InvalidForkTargetError):
-        await repository.fork(source, target, position)  # type: ignore[arg-type]
+        await repository.fork(source, target, position)
     assert sorted(repository.root.rglob("*")) == before
 
 

@@ -70,7 +70,9 @@ async def test_a_name_may_be_given_at_once(repository: Repository, keep: Keep) -
     assert session.name == "a name"
 
 
-async def test_an_empty_file_becomes_a_session_another_stays(repository: Repository, keep: Keep, tmp_path: Path) -> None:
+async def test_an_empty_file_becomes_a_session_another_stays(
+    repository: Repository, keep: Keep, tmp_path: Path
+) -> None:
     (tmp_path / "empty").touch()
     session = await keep(await repository.create("/w/app", path=tmp_path / "empty"))
     await session.append(MessageDraft(message={"role": "user", "content": "x"}))

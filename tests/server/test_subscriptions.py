@@ -235,19 +235,18 @@ def resident(server: Piserver) -> int:
 
 
 def held_back(server: Piserver, count: int) -> Copy:
-    """A watched session that gets `count` entries while the client reads nothing and 30 MB wait for it already."""
-    write(server.folder / "--w--" / "big.jsonl", header("big"), chain(30, "x" * 1_000_000))
+    """A watched session that gets `count` entries while the client reads nothing and 20 MB wait for it already."""
+    write(server.folder / "--w--" / "big.jsonl", header("big"), chain(20, "x" * 1_000_000))
     torn = write(server.folder / "--w--" / "torn.jsonl", header("torn"), chain(2), b'{"type":"mess')
     server.call("session/open", {"sessionId": "big"})
     copy = watch(server, "torn")
     os.utime(torn)  # as if somebody were still writing that line: the first change waits for a second
-    frames = server.frame(
-        {"jsonrpc": "2.0", "id": 1, "method": "session/getEntries",
-         "params": {"sessionId": "big", "ids": [f"m{n}" for n in range(30)], "maxBytes": 60_000_000}}
-    )  # fmt: skip
+    frames = b""
     for n in range(count):
         params = {"sessionId": "torn", "entry": user(str(n))}
         frames += server.frame({"jsonrpc": "2.0", "id": 10 + n, "method": "session/append", "params": params})
+    params = {"sessionId": "big", "ids": [f"m{n}" for n in range(20)], "maxBytes": 60_000_000}
+    frames += server.frame({"jsonrpc": "2.0", "id": 1, "method": "session/getEntries", "params": params})
     before = resident(server)
     server.send_bytes(frames, read=False)
     deadline = time.monotonic() + DEADLINE

@@ -54,7 +54,7 @@ def open_log() -> Open:
     def open(*lines: bytes, **options: object) -> Session:
         numbers = iter(range(1, 10_000))
         options = {"clock": lambda: 1000, "new_id": lambda: f"e{next(numbers):04}"} | options
-        return Session(CountingStorage(log(header(), *lines)), **options)  # type: ignore[arg-type]
+        return Session(CountingStorage(log(header(), *lines)), **options)
 
     return open
 

@@ -35,7 +35,7 @@ def said(text: str) -> MessageDraft:
 
 
 def ids(nodes: object) -> list[str]:
-    return [node.id for node in nodes]  # type: ignore[attr-defined]
+    return [node.id for node in nodes]
 
 
 async def test_an_entry_hangs_on_the_leaf_and_becomes_it(open_log: Open) -> None:
@@ -70,7 +70,7 @@ async def test_a_batch_is_one_write_and_one_chain(open_log: Open, recorder: Reco
     session = open_log(user("u1", None))
     session.listen(recorder)
     done = await session.append(said("a"), LeafDraft(target_id="u1"), said("b"), CustomDraft(custom_type="c"))
-    assert session.storage.writes == 1  # type: ignore[attr-defined]
+    assert session.storage.writes == 1
     assert [(node.id, node.parent_id) for node in done.nodes] == [
         ("e0001", "u1"),
         ("e0002", "e0001"),
@@ -85,7 +85,7 @@ async def test_nothing_to_append_writes_nothing(open_log: Open, recorder: Record
     session = open_log(user("u1", None))
     session.listen(recorder)
     assert (await session.append()).nodes == []
-    assert (session.storage.writes, recorder.told) == (0, [])  # type: ignore[attr-defined]
+    assert (session.storage.writes, recorder.told) == (0, [])
 
 
 async def test_a_failed_write_fails_alone(open_log: Open, recorder: Recorder) -> None:
@@ -124,7 +124,7 @@ async def test_a_target_must_be_there(open_log: Open, draft: Draft, missing: str
     session = open_log(user("u1", None))
     with pytest.raises(EntryNotFoundError, match=missing):
         await session.append(said("x"), draft)
-    assert (session.revision, session.storage.writes) == (1, 0)  # type: ignore[attr-defined]
+    assert (session.revision, session.storage.writes) == (1, 0)
 
 
 INVALID: dict[str, tuple[Draft, str]] = {
@@ -143,7 +143,7 @@ async def test_what_must_not_be_written_is_refused(open_log: Open, draft: Draft,
     session = open_log(user("u1", None), user("u2", "u1"), jump("j3", "u2", "u1"))
     with pytest.raises(InvalidEntryError, match=reason):
         await session.append(draft)
-    assert session.storage.writes == 0  # type: ignore[attr-defined]
+    assert session.storage.writes == 0
 
 
 async def test_the_callers_idea_of_the_leaf(open_log: Open) -> None:
@@ -157,7 +157,7 @@ async def test_the_callers_idea_of_the_leaf(open_log: Open) -> None:
         await session.move_to(None, expected_leaf=None)
     with pytest.raises(StaleLeafError):
         await session.navigate("u1", expected_leaf=None)
-    assert session.storage.writes == 0  # type: ignore[attr-defined]
+    assert session.storage.writes == 0
     await session.append(said("x"), expected_leaf="u1")
     await session.move_to(None, expected_leaf="e0001")
     await session.append(said("y"), expected_leaf=None)

@@ -17,12 +17,17 @@ SAID = MessageDraft(message={"role": "user", "content": "x"})
 
 
 @pytest.fixture
-async def session(tmp_path: Path) -> AsyncIterator[Session]:
+def clock() -> ManualClock:
+    return ManualClock()
+
+
+@pytest.fixture
+async def session(tmp_path: Path, clock: ManualClock) -> AsyncIterator[Session]:
     """A session in a file of two entries."""
     path = tmp_path / "s.jsonl"
     path.write_bytes(WHOLE)
     numbers = iter(range(1, 1000))
-    session = Session(await JsonlStorage.open(path, clock=ManualClock()), new_id=lambda: f"e{next(numbers)}")
+    session = Session(await JsonlStorage.open(path, clock=clock), new_id=lambda: f"e{next(numbers)}")
     yield session
     await session.aclose()
 
@@ -93,10 +98,9 @@ async def test_others_may_write_at_the_same_moment(session: Session, recorder: R
 
     def after_others(lines: list[bytes]) -> object:
         others_write(session, user("x1", "a2"))
-        nodes = write(lines)
-        return nodes
+        return write(lines)
 
-    session.storage.write = after_others  # type: ignore[assignment, method-assign]
+    session.storage.write = after_others
     done = await session.append(SAID, CustomDraft(custom_type="c"))
     assert [node.id for node in done.nodes] == ["e1", "e2"]
     assert recorder.told == [(["x1"], "external", "e2"), (["e1", "e2"], "client", "e2")]
@@ -114,11 +118,12 @@ async def test_refreshing_tells_what_is_new_once(session: Session, recorder: Rec
     assert session.leaf_id == "a2"
 
 
-async def test_what_comes_in_while_a_torn_line_is_waited_for_is_told_too(session: Session, recorder: Recorder) -> None:
+async def test_what_comes_in_while_a_torn_line_is_waited_for_is_told_too(
+    session: Session, recorder: Recorder, clock: ManualClock
+) -> None:
     session.listen(recorder)
     theirs = user("x1", "a2")
     others_write(session, theirs[:20], end=b"")
-    clock = session.storage._clock  # type: ignore[attr-defined]  # noqa: SLF001 - the one given above
     clock.during_sleep = lambda: others_write(session, theirs[20:])
     await session.append(SAID)
     assert recorder.told == [(["x1"], "external", "a2"), (["e1"], "client", "e1")]
@@ -157,10 +162,9 @@ async def test_a_leaf_that_is_gone_gives_way_to_the_files(session: Session) -> N
     assert session.leaf_id == "n1"
 
 
-async def test_a_file_replaced_while_it_is_made_ready_is_not_written(session: Session) -> None:
+async def test_a_file_replaced_while_it_is_made_ready_is_not_written(session: Session, clock: ManualClock) -> None:
     path = Path(session.storage.path or "")
     others_write(session, b'{"torn', end=b"")
-    clock = session.storage._clock  # type: ignore[attr-defined]  # noqa: SLF001 - the one given above
     clock.during_sleep = lambda: path.write_bytes(log(header(), user("n1", None)))
     with pytest.raises(StorageError, match="nothing was written"):
         await session.append(SAID)

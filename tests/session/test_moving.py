@@ -70,7 +70,7 @@ async def test_a_summary_hangs_on_the_target_in_the_same_write(open_log: Open) -
     session = open_log(*LINES)
     details = {"readFiles": ["a"], "modifiedFiles": []}
     moved = await session.move_to("a2", BranchSummary("S", details, {"input": 3}, from_hook=True))
-    assert session.storage.writes == 1  # type: ignore[attr-defined]
+    assert session.storage.writes == 1
     assert (await written(session))[1] == {
         "type": "branch_summary",
         "id": "e0002",
@@ -91,7 +91,7 @@ async def test_an_unknown_target_writes_nothing(open_log: Open) -> None:
     for move in (session.move_to("ghost", BranchSummary("S")), session.navigate("ghost")):
         with pytest.raises(EntryNotFoundError):
             await move
-    assert session.storage.writes == 0  # type: ignore[attr-defined]
+    assert session.storage.writes == 0
 
 
 async def test_a_failed_move_moves_nothing(open_log: Open, recorder: Recorder) -> None:
@@ -126,7 +126,11 @@ async def test_sending_again_grows_a_sibling(open_log: Open) -> None:
 
 
 async def test_the_text_of_blocks_is_joined(open_log: Open) -> None:
-    blocks = [{"type": "text", "text": "a"}, {"type": "image", "data": "", "mimeType": "i"}, {"type": "text", "text": "b"}]
+    blocks = [
+        {"type": "text", "text": "a"},
+        {"type": "image", "data": "", "mimeType": "i"},
+        {"type": "text", "text": "b"},
+    ]
     session = open_log(*LINES, message("u7", "a6", "user", blocks))
     moved = await session.navigate("u7")
     assert moved.editor_text == "ab"
@@ -136,7 +140,7 @@ async def test_the_text_of_blocks_is_joined(open_log: Open) -> None:
 async def test_a_label_names_the_summary(open_log: Open) -> None:
     session = open_log(*LINES)
     moved = await session.navigate("u3", summary=BranchSummary("S"), label=" way back ")
-    assert session.storage.writes == 1  # type: ignore[attr-defined]
+    assert session.storage.writes == 1
     assert [(e["type"], e["id"], e["parentId"]) for e in await written(session)] == [
         ("leaf", "e0001", "a6"),
         ("branch_summary", "e0002", "a2"),
@@ -150,7 +154,7 @@ async def test_a_label_names_the_summary(open_log: Open) -> None:
 async def test_without_a_summary_it_names_the_target(open_log: Open) -> None:
     session = open_log(*LINES)
     await session.navigate("u3", label="here")
-    assert session.storage.writes == 1  # type: ignore[attr-defined]
+    assert session.storage.writes == 1
     assert session.storage.label("u3") == "here"
     assert session.leaf is not None
     assert (session.leaf.type, session.leaf.parent_id) == ("label", "a2")
@@ -176,7 +180,7 @@ async def test_a_summary_that_is_not_json_is_refused(open_log: Open) -> None:
     with pytest.raises(ValueError, match="NaN"):
         await session.move_to("a2", BranchSummary("S", usage={"input": float("nan")}))
     assert session.leaf_id == "a6"
-    assert session.storage.writes == 0  # type: ignore[attr-defined]
+    assert session.storage.writes == 0
 
 
 NEWER = {

@@ -102,7 +102,7 @@ FILTERED = (
 )
 async def test_filters(open_log: Open, filter: str, shown: list[str]) -> None:
     session = open_log(*FILTERED)
-    window = await session.rows(filter=filter)  # type: ignore[arg-type]
+    window = await session.rows(filter=filter)
     assert drawn(window) == shown
     assert window.total == len(shown)
 
@@ -111,7 +111,7 @@ async def test_a_hidden_leaf_marks_its_nearest_visible_ancestor(open_log: Open) 
     session = open_log(*FILTERED)
     await session.move_to("c8")
     for filter, marked in (("default", ["a5"]), ("user-only", ["u1"]), ("labeled", ["t4"]), ("all", ["c8"])):
-        rows = (await session.rows(filter=filter)).rows  # type: ignore[arg-type]
+        rows = (await session.rows(filter=filter)).rows
         assert [row.entry.id for row in rows if row.leaf] == marked
 
 
@@ -128,7 +128,9 @@ async def test_an_answer_with_text_beside_its_call_is_no_tool_traffic(open_log: 
     blocks = [{"type": "text", "text": "look"}, {"type": "toolCall", "id": "c", "name": "read", "arguments": {}}]
     thinking = [{"type": "thinking", "thinking": "hm"}, {"type": "toolCall", "id": "c", "name": "r", "arguments": {}}]
     session = open_log(
-        message("a1", None, "assistant", blocks), message("a2", "a1", "assistant", thinking), message("a3", "a2", "assistant", [])
+        message("a1", None, "assistant", blocks),
+        message("a2", "a1", "assistant", thinking),
+        message("a3", "a2", "assistant", []),
     )
     assert drawn(await session.rows(filter="no-tools")) == ["a1", "a3"]
 

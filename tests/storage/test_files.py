@@ -49,5 +49,5 @@ def test_a_failure_in_the_middle_leaves_nothing(tmp_path: Path) -> None:
         raise RuntimeError("stop")
 
     with pytest.raises(RuntimeError):
-        write_whole(tmp_path / "s", chunks())  # type: ignore[arg-type]
+        write_whole(tmp_path / "s", chunks())
     assert list(tmp_path.iterdir()) == []

@@ -17,7 +17,12 @@ def said(text: str) -> bytes:
     return line(type="message", timestamp=TIME, message={"role": "user", "content": text})
 
 
-OLD = (header(None), said("one"), said("two"), line(type="compaction", timestamp=TIME, summary="S", firstKeptEntryIndex=2))
+OLD = (
+    header(None),
+    said("one"),
+    said("two"),
+    line(type="compaction", timestamp=TIME, summary="S", firstKeptEntryIndex=2),
+)
 
 
 def files(folder: Path) -> dict[str, bytes]:

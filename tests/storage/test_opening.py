@@ -40,7 +40,9 @@ READABLE = {
     "bad edit": log(*BASE, entry("context_edit", "c3", "a2", targetId="a2", replacement={})),
     "NaN": log(*BASE, b'{"type":"custom","id":"c","parentId":"a2","timestamp":"","data":NaN}'),
     "BOM, CRLF, blanks": b"\xef\xbb\xbf" + b"\r\n\r\n".join(BASE) + b"\r\n",
-    "separators": log(header(), '{"type":"custom","id":"c","parentId":null,"timestamp":"","d":"a\u2028b\u2029c\x85d"}'.encode()),
+    "separators": log(
+        header(), '{"type":"custom","id":"c","parentId":null,"timestamp":"","d":"a\u2028b\u2029c\x85d"}'.encode()
+    ),
     "lone surrogate": log(*BASE, user("u3", "a2", "\ud83d")),
     "ill-formed": log(*BASE, user("u3", "a2", "?").replace(b"?", b"\xc3\x28")),
     "NUL": log(*BASE, b"\0" * 400, label("l3", "a2", "a2", "x")),

@@ -40,9 +40,7 @@ async def test_a_hundred_writers_wait_for_two_flushes(tmp_path: Path, monkeypatc
     assert flushes == [7, 7]
 
 
-async def test_a_failure_reaches_those_who_waited_for_it_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_failure_reaches_those_who_waited_for_it_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     results: list[Exception | None] = [OSError(5, "Input/output error"), None]
 
     def flush(fd: int) -> None:

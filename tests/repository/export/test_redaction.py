@@ -110,7 +110,7 @@ def test_a_secret_is_replaced_by_its_kind(kind: str, written: str, secret: str) 
     counter: Counter[str] = Counter()
     replaced = replace_secrets(written, counter)
     assert secret not in replaced
-    assert f"[redacted {kind}]" in replaced
+    assert f"[redacted:{kind}]" in replaced
     assert counter == {kind: 1}
 
 
@@ -159,18 +159,18 @@ def test_secrets_are_found_wherever_an_entry_has_text(message: dict[str, Any]) -
     line = redactor.line(entry(**message))
     assert GITHUB.encode() not in line
     assert redactor.redactions == [Redaction("github-token", 1, ("e1",))]
-    assert json.loads(line.replace(b"[redacted github-token]", GITHUB.encode())) == json.loads(entry(**message))
+    assert json.loads(line.replace(b"[redacted:github-token]", GITHUB.encode())) == json.loads(entry(**message))
 
 
 def test_an_escape_hides_nothing() -> None:
     raw = entry(role="user", content="@").replace(b"@", "".join(f"\\u{ord(c):04x}" for c in GITHUB).encode())
-    assert b"[redacted github-token]" in Redactor().line(raw)
+    assert b"[redacted:github-token]" in Redactor().line(raw)
 
 
 def test_a_field_that_is_called_like_a_secret_is_one_whatever_it_looks_like() -> None:
     line = Redactor().line(entry(role="assistant", content=[call("c", "login", user="ada", password="correcthorse")]))
     arguments = json.loads(line)["message"]["content"][0]["arguments"]
-    assert arguments == {"user": "ada", "password": "[redacted password]"}
+    assert arguments == {"user": "ada", "password": "[redacted:password]"}
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_an_entry_of_any_depth_is_looked_through() -> None:
     depth = 20_000
     raw = b'{"type":"custom","id":"d","data":' + b"[" * depth + json.dumps(GITHUB).encode() + b"]" * depth + b"}"
     line = Redactor().line(raw)
-    assert line == raw.replace(GITHUB.encode(), b"[redacted github-token]")
+    assert line == raw.replace(GITHUB.encode(), b"[redacted:github-token]")
 
 
 @pytest.mark.parametrize("form", ["markdown", "html", "jsonl"])

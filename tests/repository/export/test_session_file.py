@@ -107,9 +107,9 @@ async def test_redaction_rewrites_only_the_entries_that_hold_a_secret() -> None:
     assert entries[:2] == log.lines[1:3]
     changed = json.loads(entries[2])
     before = json.loads(log.lines[3])
-    before["message"]["content"][0]["text"] = "[redacted github-token]"
+    before["message"]["content"][0]["text"] = "[redacted:github-token]"
     assert changed == before
-    assert json.loads(header)["metadata"] == {"note": "password=[redacted password]"}
+    assert json.loads(header)["metadata"] == {"note": "password=[redacted:password]"}
     assert [(r.kind, r.count, r.entry_ids) for r in exported.redactions] == [
         ("github-token", 1, (log.last,)),
         ("password", 1, ()),
