@@ -1,11 +1,12 @@
 # make demo     see it work
 # make test     the whole test suite
 # make lint     formatting, rules, types, the order of floors
+# make bench    measure it beside the real implementations (Node), in some minutes
 # make types    write the files that are generated from the protocol's types
 # make peers    fetch the real implementations (Node) and compare with them
 # make lock     choose the newest allowed versions of all dependencies
 #
-# Nothing is needed beforehand but Python 3.11 with venv (and npm for `make peers`).
+# Nothing is needed beforehand but Python 3.11 with venv (and npm for `make peers` and `make bench`).
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -16,8 +17,9 @@ PIP_INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --no
 RUNTIME := $(VENV)/.runtime
 DEVELOPMENT := $(VENV)/.development
 PEERS := .peers/.complete
+BENCH := .bench/.complete
 
-.PHONY: demo test lint types peers lock clean
+.PHONY: demo test lint types peers bench lock clean
 
 demo: $(RUNTIME)
 	@$(BIN)/piserver demo
@@ -35,7 +37,11 @@ types: $(RUNTIME)
 	$(BIN)/python -m piserver.protocol.generate
 
 peers: $(DEVELOPMENT) $(PEERS)
-	@$(BIN)/pytest tests/peers
+	@$(BIN)/pytest -m peers
+
+# Options of its own: make bench BENCH_OPTIONS="--update README.md"
+bench: $(RUNTIME) $(PEERS) $(BENCH)
+	@$(BIN)/python -m tests.bench $(BENCH_OPTIONS)
 
 # One resolution for every platform; what develops the project never changes what it runs on.
 lock: $(RUNTIME)
@@ -47,7 +53,7 @@ LOCK_OPTIONS := --quiet --upgrade --universal --python-version 3.11 --generate-h
   --no-annotate --no-emit-index-url --no-emit-find-links --custom-compile-command "make lock"
 
 clean:
-	rm -rf $(VENV) .peers dist .hypothesis .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) .peers .bench dist .hypothesis .pytest_cache .ruff_cache .import_linter_cache
 
 # Always from nothing, so that no package stays behind that the lock has dropped.
 $(RUNTIME): requirements/runtime.txt pyproject.toml
@@ -71,4 +77,10 @@ $(PEERS): tests/peers/package.json tests/peers/package-lock.json
 	@command -v npm >/dev/null || { echo 'The peers are Node packages: npm is needed to fetch them' >&2; exit 1; }
 	@mkdir -p .peers && cp $^ .peers/
 	@npm ci --prefix .peers --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+$(BENCH): tests/bench/package.json tests/bench/package-lock.json
+	@command -v npm >/dev/null || { echo 'What is compared with is a Node package: npm is needed to fetch it' >&2; exit 1; }
+	@mkdir -p .bench && cp $^ .bench/
+	@npm ci --prefix .bench --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@

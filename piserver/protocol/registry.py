@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from piserver.protocol import sessions as s
 from piserver.protocol.base import Empty, Params, Shape
+from piserver.protocol.search import SearchParams, SearchResult
 
 PROTOCOL_VERSION = 1
 """Raised when a client written for the old one would misunderstand the new one."""
@@ -41,6 +42,7 @@ METHODS: dict[str, MethodSpec] = {
     "session/getPath": MethodSpec(s.GetPathParams, s.GetPathResult),
     "session/changes": MethodSpec(s.ChangesParams, s.ChangesResult),
     "session/buildContext": MethodSpec(s.BuildContextParams, s.BuildContextResult),
+    "session/search": MethodSpec(SearchParams, SearchResult),
     "session/stats": MethodSpec(s.StatsParams, s.StatsResult),
 }
 

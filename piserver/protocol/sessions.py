@@ -113,9 +113,16 @@ class CloseParams(Params, kw_only=True):
 
 
 class ListParams(Params, kw_only=True):
-    """The sessions of a working directory (by their header), or all. `limit` and `cursor` page through them."""
+    """The sessions of a working directory (by their header), or all. `limit` and `cursor` page through them.
+
+    `query` keeps those whose name, first message or directory holds all its words; `since` and `until` (ISO-8601) those
+    last changed in between.
+    """
 
     cwd: str | UnsetType = UNSET
+    query: str | UnsetType = UNSET
+    since: str | UnsetType = UNSET
+    until: str | UnsetType = UNSET
     limit: Annotated[int, Meta(ge=1, le=10_000)] = 1000
     cursor: str | UnsetType = UNSET
 
@@ -124,7 +131,8 @@ class ListResult(Shape, kw_only=True):
     """Newest first. `nextCursor` asks for the next page; null at the end.
 
     With a `partialResultToken` the sessions come in `$/progress` notifications of this shape, and the result holds
-    none.
+    none. They come twice where reading them takes time: at once with what is known (null for the rest), then whole;
+    what comes later replaces what has the same `path`.
     """
 
     sessions: list[SessionInfo]
@@ -330,7 +338,7 @@ class ChangesResult(Position, kw_only=True):
     """What came after `since`, without gap or overlap.
 
     It reaches up to `through` entries; ask again from there if that is less than `revision`. `labels` holds what the
-    new entries say of labels, null for cleared ones; `name` likewise.
+    new entries say of labels, "" for cleared ones (some clients' JSON drops null); `name` likewise.
 
     A position that the log cannot serve is answered `stale-cursor`, with a fresh `snapshot` in the error's data.
     """
@@ -338,8 +346,8 @@ class ChangesResult(Position, kw_only=True):
     since: int
     through: int
     appended: list[EntrySummary]
-    labels: dict[EntryId, str | None]
-    name: str | None | UnsetType = UNSET
+    labels: dict[EntryId, str]
+    name: str | UnsetType = UNSET
     newer_leaf_id: EntryId | None
 
 
@@ -406,14 +414,15 @@ class TreeChanged(Position, kw_only=True):
     """The tree has grown from `fromRevision` to `revision`.
 
     `appended` are the new entries in brief, as far as they fit; `appendedIds` the rest, to be fetched. `labels` and
-    `name` hold what changed. `reset`: the file was replaced or too much was missed; ask for a snapshot.
+    `name` hold what changed, "" for what was cleared. `reset`: the file was replaced or too much was missed; ask for a
+    snapshot.
     """
 
     from_revision: int
     appended: list[EntrySummary]
     appended_ids: list[EntryId]
-    labels: dict[EntryId, str | None]
-    name: str | None | UnsetType = UNSET
+    labels: dict[EntryId, str]
+    name: str | UnsetType = UNSET
     newer_leaf_id: EntryId | None
     origin: ChangeOrigin
     reset: bool | UnsetType = UNSET

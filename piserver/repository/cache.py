@@ -7,6 +7,7 @@ again, and a cache that is missing, damaged or of another version is begun anew.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -36,14 +37,19 @@ class ListCache:
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
-        self._known: dict[str, _Known] = {}
+        self._facts: dict[str, _Known] | None = None
         self._changed = False
-        if path is not None:
-            try:
-                file = msgspec.json.decode(path.read_bytes(), type=_File)
-                self._known = file.known if file.version == _VERSION else {}
-            except (OSError, msgspec.MsgspecError):
-                pass
+
+    @property
+    def _known(self) -> dict[str, _Known]:
+        """All facts; the file is read when the first is asked for."""
+        if self._facts is None:
+            self._facts = {}
+            if self._path is not None:
+                with suppress(OSError, msgspec.MsgspecError):
+                    file = msgspec.json.decode(self._path.read_bytes(), type=_File)
+                    self._facts = file.known if file.version == _VERSION else {}
+        return self._facts
 
     def get(self, path: str, status: os.stat_result) -> SessionInfo | None:
         """What is known of a file that still has this size and time."""
@@ -57,16 +63,15 @@ class ListCache:
         self._known[path] = _Known(status.st_size, status.st_mtime_ns, info)
         self._changed = True
 
-    def save(self, present: set[str] | None = None) -> None:
-        """Write the cache if it has changed; with `present`, forget the files that are not among those paths."""
-        if present is not None and self._known.keys() - present:
-            self._known = {path: known for path, known in self._known.items() if path in present}
-            self._changed = True
-        if self._path is None or not self._changed:
+    def save(self, root: Path, present: set[str]) -> None:
+        """Write the cache if it has changed; files under `root` that are not `present` are forgotten."""
+        start = f"{root}{os.sep}"
+        gone = [path for path in self._known if path.startswith(start) and path not in present]
+        for path in gone:
+            del self._known[path]
+        if self._path is None or not (self._changed or gone):
             return
-        try:
+        with suppress(OSError):  # a list without a cache is only slower
             make_folder(self._path.parent)
             write_whole(self._path, [msgspec.json.encode(_File(_VERSION, self._known))], replace=True)
             self._changed = False
-        except OSError:
-            pass  # a list without a cache is only slower

@@ -13,6 +13,13 @@ def sessions_root() -> Path:
     return (Path(agent).expanduser() if agent else Path.home() / ".pi" / "agent") / "sessions"
 
 
+def list_cache() -> Path:
+    """The file in which lists of sessions keep what they have learnt, in the user's cache folder. It may be deleted."""
+    from platformdirs import user_cache_path
+
+    return user_cache_path("piserver", appauthor=False) / "sessions.json"
+
+
 def folder_name(cwd: str) -> str:
     """The folder of a working directory's sessions. Two directories may share one: the header decides."""
     return f"--{re.sub(r'[/:]', '-', re.sub(r'^[/]', '', cwd.replace(chr(92), '/')))}--"

@@ -17,12 +17,14 @@ import uuid6
 
 from piserver.entries.header import Header
 from piserver.entries.text import format_timestamp
+from piserver.repository.cache import ListCache
 from piserver.repository.fork import Position, clone_lines, fork_lines, fork_path
-from piserver.repository.layout import file_name, folder_name, same_directory, sessions_root
+from piserver.repository.layout import file_name, folder_name, sessions_root
+from piserver.repository.listing import ListFilter, Listing
 from piserver.session import Durability, Session
 from piserver.session.preview import message_text
 from piserver.storage import JsonlStorage, StorageError
-from piserver.storage.glance import SessionInfo, glance, peek
+from piserver.storage.glance import SessionInfo, peek
 from piserver.storage.jsonl import Progress
 
 _BATCH = 32
@@ -42,7 +44,11 @@ class Forked:
 
 
 class Repository:
-    """Creates, finds and removes session files under `root` (see `layout`). `clock` gives milliseconds since 1970."""
+    """Creates, finds and removes session files under `root` (see `layout`).
+
+    `clock` gives milliseconds since 1970. `cache` is the file in which lists keep what they have learnt (see
+    `layout.list_cache`); without one it is forgotten with the object.
+    """
 
     def __init__(
         self,
@@ -50,14 +56,17 @@ class Repository:
         *,
         durability: Durability = "structure",
         clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+        cache: Path | None = None,
     ) -> None:
-        self.root = Path(root).expanduser() if root is not None else sessions_root()
+        self._cache = ListCache(cache)
+        self.set_root(root if root is not None else sessions_root())
         self.durability: Durability = durability
         self._clock = clock
 
     def set_root(self, root: str | Path) -> None:
         """Look for sessions, and make new ones, in another folder from now on."""
         self.root = Path(root).expanduser()
+        self._listing = Listing(self.root, self._cache)
 
     def _session(self, storage: JsonlStorage) -> Session:
         return Session(storage, durability=self.durability, clock=self._clock)
@@ -98,7 +107,7 @@ class Repository:
         return await anyio.to_thread.run_sync(self._find, session_id)
 
     def _find(self, session_id: str) -> Path:
-        files = list(self._files())
+        files = [place.path for place in self._listing.places()]
         # The usual name ends in the id, so the file is nearly always found without reading the others.
         for path in sorted(files, key=lambda path: not path.stem.endswith(f"_{session_id}")):
             try:
@@ -110,25 +119,53 @@ class Repository:
         raise SessionNotFoundError(f"there is no session {session_id} under {self.root}")
 
     async def list(
-        self, cwd: str | None = None, progress: Callable[[int, int], None] | None = None
+        self,
+        cwd: str | None = None,
+        progress: Callable[[int, int], None] | None = None,
+        *,
+        filter: ListFilter | None = None,
     ) -> AsyncIterator[SessionInfo]:
         """All sessions, or those whose header names `cwd`, newest first.
 
         A file that cannot be read as a session is listed as broken, with the others of its folder. `progress` is told
         how many files of how many have been looked at.
         """
-        found = await anyio.to_thread.run_sync(self._by_time, cwd)
-        for start in range(0, len(found), _BATCH):
-            batch = found[start : start + _BATCH]
-            for info in await anyio.to_thread.run_sync(_glance_all, batch):
-                yield info
+        wanted = filter or ListFilter(cwd)
+        places = await anyio.to_thread.run_sync(self._listing.places, wanted.cwd)
+        for start in range(0, len(places), _BATCH):
+            for info in await anyio.to_thread.run_sync(self._listing.whole, places[start : start + _BATCH]):
+                if wanted.shows(info):
+                    yield info
             if progress:
-                progress(min(start + _BATCH, len(found)), len(found))
+                progress(min(start + _BATCH, len(places)), len(places))
+        await anyio.to_thread.run_sync(self._listing.save)
+
+    async def list_at_once(self, filter: ListFilter) -> list[SessionInfo]:
+        """What `list` will show, as far as that is known without reading whole files; None stands for what is not.
+
+        Empty where everything is known, as `list` is as quick then.
+        """
+
+        def look() -> list[SessionInfo]:
+            places = self._listing.places(filter.cwd)
+            if all(map(self._listing.is_known, places)):
+                return []
+            known = [info for place in places if (info := self._listing.at_once(place)) is not None]
+            # Words are in a name or a message, of which a file that is not read yet may have any.
+            return [
+                info for info in known if filter.shows(info) and (info.message_count is not None or not filter.query)
+            ]
+
+        return await anyio.to_thread.run_sync(look)
+
+    async def paths(self, cwd: str | None = None) -> list[Path]:
+        """The files of the sessions, or of those whose header names `cwd`, newest first."""
+        return [place.path for place in await anyio.to_thread.run_sync(self._listing.places, cwd)]
 
     async def latest(self, cwd: str) -> SessionInfo:
         """The session to go on with: the newest one whose header names `cwd`. Raises SessionNotFoundError."""
-        for path in await anyio.to_thread.run_sync(self._by_time, cwd):
-            for info in await anyio.to_thread.run_sync(_glance_all, [path]):
+        for place in await anyio.to_thread.run_sync(self._listing.places, cwd):
+            for info in await anyio.to_thread.run_sync(self._listing.whole, [place]):
                 if info.broken is None:
                     return info
         raise SessionNotFoundError(f"there is no session for {cwd}")
@@ -186,39 +223,9 @@ class Repository:
     def _place(self, header: Header) -> Path:
         return self.root / folder_name(header.cwd) / file_name(header.timestamp, header.id)
 
-    def _files(self) -> list[Path]:
-        return [*self.root.glob("*.jsonl"), *self.root.glob("*/*.jsonl")]
-
     def _is_place(self, path: Path) -> bool:
         """Whether a file lies where sessions do and is called as one."""
         return path.suffix == ".jsonl" and self.root.resolve() in path.resolve().parents
-
-    def _by_time(self, cwd: str | None) -> list[Path]:
-        """The files to look at, newest first."""
-        dated: list[tuple[int, Path]] = []
-        for path in self._files():
-            try:
-                if cwd is None or _belongs(path, cwd):
-                    dated.append((path.stat().st_mtime_ns, path))
-            except FileNotFoundError:
-                continue
-        return [path for _, path in sorted(dated, key=lambda item: (-item[0], item[1]))]
-
-
-def _belongs(path: Path, cwd: str) -> bool:
-    """Whether the header names this working directory; where there is no header to be read, the folder tells."""
-    info = peek(path)
-    return path.parent.name == folder_name(cwd) if info.broken is not None else same_directory(info.cwd, cwd)
-
-
-def _glance_all(paths: list[Path]) -> list[SessionInfo]:
-    found: list[SessionInfo] = []
-    for path in paths:
-        try:
-            found.append(glance(path))
-        except FileNotFoundError:  # deleted meanwhile
-            continue
-    return found
 
 
 def _escaped(name: str) -> str:

@@ -14,7 +14,7 @@ from piserver.protocol.capabilities import Capabilities
 from piserver.protocol.errors import RequestError
 from piserver.protocol.registry import METHODS, NOTIFICATIONS, PROTOCOL_VERSION
 from piserver.protocol.settings import Settings
-from piserver.repository import Repository, sessions_root
+from piserver.repository import Repository, list_cache, sessions_root
 from piserver.server.sessions import SessionMethods
 from piserver.server.wire import FramingName, Server
 from piserver.session import FILTERS
@@ -37,7 +37,7 @@ class PiServer(Server):
         super().__init__("piserver", __version__)
         self.settings = Settings()
         self._unknown: list[str] = []  # settings, until the client can be told
-        self.repository = Repository()
+        self.repository = Repository(cache=list_cache())
         self.sessions = SessionMethods(self, self.repository)
         self.sessions.register()
         self.on_shutdown(self.sessions.close)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
 import anyio.to_thread
 from msgspec import UNSET, UnsetType
 
+from piserver.entries.text import parse_timestamp
 from piserver.protocol import sessions as p
 from piserver.protocol import shapes
 from piserver.protocol.base import Empty
 from piserver.protocol.errors import RequestError
-from piserver.repository import SessionInfo, SessionNotFoundError
+from piserver.repository import ListFilter, SessionInfo, SessionNotFoundError
 from piserver.server import views
 from piserver.server.desk import Desk, chosen, file_at, named, session_info
 from piserver.server.dispatch import Request
@@ -98,40 +99,47 @@ class FileMethods:
         def report(done: int, total: int) -> None:
             request.progress.report(f"{done} of {total}", 100 * done // max(total, 1))
 
-        streaming = request.partial_result_token is not None
         skip = _cursor(params.cursor)
-        found: list[shapes.SessionInfo] = []
-        batch: list[shapes.SessionInfo] = []
-        count = 0
+        streaming = request.partial_result_token is not None
+        wanted = ListFilter(
+            chosen(params.cwd), chosen(params.query) or "", _time(params.since, "since"), _time(params.until, "until")
+        )
+        if streaming:
+            await self._stream(request, (await self._desk.repository.list_at_once(wanted))[skip : skip + params.limit])
+        found: list[SessionInfo] = []
+        sent = count = 0
         more = False
-        async for item in self._desk.repository.list(chosen(params.cwd), report):
+        async for item in self._desk.repository.list(progress=report, filter=wanted):
             count += 1
             if count <= skip:
                 continue
             if len(found) >= params.limit:
                 more = True
                 break
-            found.append(self._info(item))
-            batch.append(found[-1])
-            if streaming and len(batch) >= _BATCH:
-                self._send_batch(request, batch)
-                batch = []
-                await self._desk.server.drained()
-        next_cursor = str(skip + len(found)) if more else None
+            found.append(item)
+            if streaming and len(found) - sent >= _BATCH:
+                await self._stream(request, found[sent:])
+                sent = len(found)
         if streaming:
-            self._send_batch(request, batch)
-            found = []
-        return p.ListResult(sessions=found, next_cursor=next_cursor)
+            await self._stream(request, found[sent:])
+        return p.ListResult(
+            sessions=[] if streaming else [self._info(item) for item in found],
+            next_cursor=str(skip + len(found)) if more else None,
+        )
 
     def _info(self, found: SessionInfo) -> shapes.SessionInfo:
         """A file of the list, under the id by which it is known if it is open."""
         opened = self._desk.open_sessions.at(Path(found.path))
         return views.info(found, opened.handle if opened else None)
 
-    def _send_batch(self, request: Request, batch: list[shapes.SessionInfo]) -> None:
-        if batch:
-            value = p.ListResult(sessions=batch, next_cursor=None)
+    async def _stream(self, request: Request, items: Sequence[SessionInfo]) -> None:
+        """Send sessions as partial results, as fast as the client takes them."""
+        for start in range(0, len(items), _BATCH):
+            value = p.ListResult(
+                sessions=[self._info(item) for item in items[start : start + _BATCH]], next_cursor=None
+            )
             self._desk.server.push("$/progress", {"token": request.partial_result_token, "value": value})
+            await self._desk.server.drained()
 
     async def latest(self, params: p.LatestParams, request: Request) -> p.LatestResult:
         try:
@@ -208,6 +216,15 @@ async def _look(opened: OpenSession) -> None:
 def _check_leaf(session: Session, params: p.ChangeParams) -> None:
     if params.expected_leaf_id is not UNSET and params.expected_leaf_id != session.leaf_id:
         raise StaleLeafError(params.expected_leaf_id, session.leaf_id)
+
+
+def _time(text: str | UnsetType, field: str) -> int | None:
+    if text is UNSET:
+        return None
+    time = parse_timestamp(text)
+    if time is None:
+        raise RequestError("invalid-params", f"`{field}` is no ISO-8601 time.", data={"field": field})
+    return time
 
 
 def _cursor(cursor: str | UnsetType) -> int:

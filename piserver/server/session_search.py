@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from pathlib import Path
 
 import anyio.to_thread
@@ -32,38 +33,37 @@ class SearchMethods:
         request.progress.begin("Searching", percentage=0)
         scope = Scope(frozenset(params.roles), frozenset(params.types))
         result = SearchResult(hits=[], sessions_searched=0, limited=False)
-        streaming = request.partial_result_token is not None
-        found = 0
         seen: set[tuple[str, str]] = set()
-        async for session, handle in self._sessions(params, wanted, request):
-            result.sessions_searched += 1
-            async for hit, looked in search_session(session, params.query, wanted, scope):
-                if hit is None:
-                    request.progress.report(f"{looked} entries", 100 * looked // max(session.revision, 1))
-                    continue
-                # A fork holds copies of its source's entries, ids and times included.
-                key = (hit.node.id, hit.node.timestamp) if hit.node else (handle, "")
-                if key in seen and hit.match == "text":
-                    continue
-                seen.add(key)
-                if found == params.limit:
-                    result.limited = True
-                    break
-                found += 1
-                shown = _hit(hit, session, handle)
-                if streaming:
-                    part = SearchResult(hits=[shown], sessions_searched=result.sessions_searched, limited=False)
-                    self._desk.server.push("$/progress", {"token": request.partial_result_token, "value": part})
-                    await self._desk.server.drained()
-                else:
-                    result.hits.append(shown)
-            if result.limited:
-                break
+        async with aclosing(self._sessions(params, wanted, request)) as sessions:
+            async for session, handle in sessions:
+                result.sessions_searched += 1
+                async for hit, looked in search_session(session, params.query, wanted, scope):
+                    if hit is None:
+                        request.progress.report(f"{looked} entries", 100 * looked // max(session.revision, 1))
+                    elif not _is_copy(hit, seen):
+                        if len(result.hits) == params.limit:
+                            result.limited = True
+                            return self._answer(result, request)
+                        result.hits.append(_hit(hit, session, handle))
+                        await self._stream(result, request)
+        return self._answer(result, request)
+
+    async def _stream(self, result: SearchResult, request: Request) -> None:
+        """Send the newest hit at once, if the client wants that."""
+        if request.partial_result_token is not None:
+            part = SearchResult(hits=result.hits[-1:], sessions_searched=result.sessions_searched, limited=False)
+            self._desk.server.push("$/progress", {"token": request.partial_result_token, "value": part})
+            await self._desk.server.drained()
+
+    @staticmethod
+    def _answer(result: SearchResult, request: Request) -> SearchResult:
+        if request.partial_result_token is not None:
+            result.hits = []
         return result
 
     async def _sessions(
         self, params: SearchParams, wanted: Matcher, request: Request
-    ) -> AsyncIterator[tuple[Session, str]]:
+    ) -> AsyncGenerator[tuple[Session, str]]:
         """The sessions to search, newest first; those that cannot hold a match are passed over unread."""
         session_id = chosen(params.session_id)
         if session_id is not None:
@@ -89,6 +89,16 @@ class SearchMethods:
             return await self._desk.repository.open(path)
         except (OSError, ValueError, SessionNotFoundError):
             return None  # a file that is no session, or went away: the list says so, a search passes on
+
+
+def _is_copy(hit: Hit, seen: set[tuple[str, str]]) -> bool:
+    """Whether this is an entry found before: a fork holds its source's entries, ids and times included."""
+    if hit.node is None or hit.match != "text":
+        return False
+    key = (hit.node.id, hit.node.timestamp)
+    known = key in seen
+    seen.add(key)
+    return known
 
 
 def _hit(hit: Hit, session: Session, handle: str) -> SearchHit:

@@ -16,6 +16,7 @@ from piserver.server.failures import as_request_error
 from piserver.server.session_changes import ChangeMethods
 from piserver.server.session_files import FileMethods
 from piserver.server.session_reads import ReadMethods
+from piserver.server.session_search import SearchMethods
 from piserver.server.wire import Server
 from piserver.session import Durability
 
@@ -53,6 +54,7 @@ class SessionMethods:
             "session/getPath": reads.get_path,
             "session/changes": reads.changes,
             "session/buildContext": reads.build_context,
+            "session/search": SearchMethods(self._desk).search,
             "session/stats": reads.stats,
         }
         for name, spec in METHODS.items():

@@ -174,13 +174,13 @@ async def _fitting(session: Session, nodes: Sequence[Node]) -> tuple[list[EntryS
     return summaries, []
 
 
-def told(session: Session, nodes: Sequence[Node]) -> tuple[dict[str, str | None], str | None | UnsetType]:
-    """What new entries say of labels (None: cleared) and of the name (UNSET: nothing), as it stands now."""
-    labels: dict[str, str | None] = {}
-    name: str | None | UnsetType = UNSET
+def told(session: Session, nodes: Sequence[Node]) -> tuple[dict[str, str], str | UnsetType]:
+    """What new entries say of labels ("": cleared) and of the name (UNSET: nothing), as it stands now."""
+    labels: dict[str, str] = {}
+    name: str | UnsetType = UNSET
     for node in nodes:
         if node.type == "label" and isinstance(target := node.head.target_id, str):
-            labels[target] = session.storage.label(target)
+            labels[target] = session.storage.label(target) or ""
         elif node.type == "session_info":
-            name = session.name
+            name = session.name or ""
     return labels, name

@@ -114,7 +114,8 @@ class RegexMatcher:
         try:
             self._pattern = re2.compile(pattern, options)
         except re2.error as error:
-            raise InvalidQueryError(f"not a regular expression: {error}") from None
+            reason = error.args[0] if error.args else b"malformed"
+            raise InvalidQueryError(f"not a regular expression: {_text(reason)}") from None
 
     needles: tuple[bytes, ...] = ()
 
@@ -146,3 +147,7 @@ def snippet(text: str, ranges: Sequence[Range], width: int = 160) -> tuple[str, 
     if start + width < len(text):
         line = line[:-1] + "…"
     return line, shown
+
+
+def _text(reason: str | bytes) -> str:
+    return reason.decode("utf-8", "replace") if isinstance(reason, bytes) else reason

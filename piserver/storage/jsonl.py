@@ -21,8 +21,8 @@ from piserver.storage.base import ReadOnlyError, Storage, StorageError
 from piserver.storage.clock import SYSTEM_CLOCK, Clock
 from piserver.storage.files import make_folder, write_whole
 from piserver.storage.loader import Loader
-from piserver.storage.rewrite import migrate
 from piserver.storage.pause import collector_paused
+from piserver.storage.rewrite import migrate
 from piserver.storage.sync import GroupCommit
 from piserver.tree import Diagnostic, Node
 

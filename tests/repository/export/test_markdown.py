@@ -21,7 +21,9 @@ async def markdown_of(session: Session, scope: str = "path") -> str:
 
 def tokens_of(document: str) -> list[Token]:
     """The document as a reader sees it that lets HTML pass."""
-    return MarkdownIt("commonmark", {"html": True}).enable("table").parse(document)
+    reader = MarkdownIt("commonmark", {"html": True}).enable("table")
+    reader.validateLink = lambda url: True
+    return reader.parse(document)
 
 
 def headings(document: str) -> list[tuple[str, str]]:
@@ -37,12 +39,12 @@ async def test_who_speaks_is_a_heading_and_what_they_write_stays_markdown() -> N
     log = Log()
     log.add("session_info", name="My session")
     log.user("# Do *it*\n\n- now\n\nWhen\n====")
-    log.answer(text("Done:\n\n```python\nx = '<b>'\n```\n\nuse `a<b` and <b>"))
+    log.answer(text("Done:\n\n```python\nx = '<b>'\n```\n\nuse `a<b` and <b> or \\<i>"))
     document = await markdown_of(log.session())
     assert headings(document) == [
         ("h1", "My session"), ("h2", "User"), ("h3", "Do it"), ("h3", "When"), ("h2", "Assistant (claude)"),
     ]  # fmt: skip
-    assert "```python\nx = '<b>'\n```\n\nuse `a<b` and \\<b>\n" in document
+    assert "```python\nx = '<b>'\n```\n\nuse `a<b` and \\<b> or \\<i>\n" in document
 
 
 async def test_thinking_and_tools_are_folded_and_edits_are_diffs() -> None:
@@ -133,6 +135,13 @@ def test_no_text_breaks_out_of_its_message(value: str) -> None:
 async def test_hostile_text_is_contained_wherever_it_stands(value: str) -> None:
     document = await markdown_of(everywhere(value).session(), "tree")
     check_contained(document, sections=document.count("\n## "))
+
+
+@pytest.mark.parametrize("link", ["[x](javascript:alert(1))", "[x][y]\n\n[y]: data:text/html,x"])
+async def test_text_with_a_link_that_runs_something_is_shown_as_it_is(link: str) -> None:
+    log = Log()
+    log.user(f"see {link}")
+    assert f"```\nsee {link}\n```" in await markdown_of(log.session())
 
 
 async def test_an_open_fence_ends_with_its_message() -> None:

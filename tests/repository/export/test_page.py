@@ -67,6 +67,23 @@ async def test_branches_are_announced_where_they_begin_and_lead_to_each_other() 
     assert "off" not in articles(page)["e-taken"].classes
 
 
+async def test_a_jump_stands_where_it_was_made_and_not_behind_the_branches_there() -> None:
+    log = Log()
+    log.user("start", id="start")
+    log.user("one", id="one")
+    log.user("two", parent="start", id="two")
+    log.add("leaf", parent="start", targetId="one", id="jump")
+    assert [*articles(await page_of(log.session()))] == ["e-start", "e-jump", "e-one", "e-two"]
+
+
+async def test_a_text_that_nobody_typed_is_folded() -> None:
+    log = Log()
+    log.user([text("look:"), text("word " * 2_000)])
+    page = await page_of(log.session())
+    assert page.one("article").all("p")[0].text == "look:"
+    assert "10,000 characters" in page.one("article").one("summary").text
+
+
 async def test_the_outline_links_every_row_of_the_tree_and_draws_its_guides() -> None:
     page = await page_of(forked().session())
     rows = page.one("nav").all("li")

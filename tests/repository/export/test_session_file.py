@@ -85,6 +85,7 @@ async def test_a_path_that_ends_in_a_jump_stands_alone() -> None:
     session = log.session()
     copy = reopened((await export(session, "jsonl", entry_id=jump)).content)
     assert copy.leaf_id == "one"
+    assert not copy.diagnostics
     assert await context_of(copy) == await context_of(session, jump)
 
 
