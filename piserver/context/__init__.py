@@ -7,7 +7,7 @@ from piserver.context.estimate import ContextTokens, estimate_context_tokens, es
 from piserver.context.llm import convert_to_llm
 from piserver.context.project import Context, ContextMessage, Projector, Transform, project
 from piserver.context.replay import Change, ChangeKind, TargetModel, replay
-from piserver.context.select import Excluded, Reason, Selection, WhyOut, select
+from piserver.context.select import Excluded, Reason, Selection, WhyOut, first_kept, select
 
 __all__ = [
     "Change",
@@ -25,6 +25,7 @@ __all__ = [
     "convert_to_llm",
     "estimate_context_tokens",
     "estimate_tokens",
+    "first_kept",
     "project",
     "replay",
     "select",

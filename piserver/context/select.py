@@ -85,20 +85,24 @@ def select(tree: Tree, leaf: Node | None) -> Selection:
     return selection
 
 
-def _kept(tree: Tree, compaction: Node) -> tuple[list[Node], list[Diagnostic]]:
-    """The entries from the first kept one up to the compaction, older compactions left out."""
+def first_kept(tree: Tree, compaction: Node) -> Node | None:
+    """The first entry that a compaction keeps; None if it keeps nothing from before itself."""
     head = compaction.head
     tail = head.retained_tail
     if tail is not UNSET and bytes(tail) != b"null":
-        return [], []
+        return None
     first = head.first_kept_entry_id
     if first is UNSET or first == compaction.id:
-        return [], []
+        return None
     start = tree.get(first)
-    if start is None or not Tree.is_ancestor(start, compaction):
-        where = "not in the file" if start is None else "on another branch"
-        reason = f"the compaction's first kept entry {first} is {where}: nothing from before it is kept"
-        return [], [Diagnostic("off-path-first-kept", reason, compaction.line, None, compaction.id)]
+    return start if start is not None and Tree.is_ancestor(start, compaction) else None
+
+
+def _kept(tree: Tree, compaction: Node) -> tuple[list[Node], list[Diagnostic]]:
+    """The entries from the first kept one up to the compaction, older compactions left out."""
+    start = first_kept(tree, compaction)
+    if start is None:
+        return [], _lost(tree, compaction)
     kept: list[Node] = []
     node = compaction.parent
     while node is not None and node.depth >= start.depth:
@@ -107,6 +111,16 @@ def _kept(tree: Tree, compaction: Node) -> tuple[list[Node], list[Diagnostic]]:
         node = node.parent
     kept.reverse()
     return kept, []
+
+
+def _lost(tree: Tree, compaction: Node) -> list[Diagnostic]:
+    """Say that a compaction names a first kept entry which is not on its path."""
+    first, tail = compaction.head.first_kept_entry_id, compaction.head.retained_tail
+    if first is UNSET or first == compaction.id or (tail is not UNSET and bytes(tail) != b"null"):
+        return []
+    where = "on another branch" if first in tree else "not in the file"
+    reason = f"the compaction's first kept entry {first} is {where}: nothing from before it is kept"
+    return [Diagnostic("off-path-first-kept", reason, compaction.line, None, compaction.id)]
 
 
 def _broken_ends(leaf: Node | None) -> list[Diagnostic]:

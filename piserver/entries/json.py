@@ -60,16 +60,18 @@ def well_formed(text: str) -> str:
 
 def non_finite(value: Any) -> bool:
     """Whether a NaN or an infinity hides anywhere in a JSON-like value."""
-    stack: list[Any] = [value]
+    stack: list[Any] = [[value]]
     while stack:
         item = stack.pop()
-        if isinstance(item, float):
-            if not math.isfinite(item):
-                return True
-        elif isinstance(item, dict):
-            stack.extend(cast("dict[str, Any]", item).values())
-        elif isinstance(item, list | tuple):
-            stack.extend(cast("list[Any]", item))
+        inner = cast("dict[str, Any]", item).values() if isinstance(item, dict) else cast("list[Any]", item)
+        for part in inner:
+            if isinstance(part, str):  # nearly everything is
+                continue
+            if isinstance(part, float):
+                if not math.isfinite(part):
+                    return True
+            elif isinstance(part, dict | list | tuple):
+                stack.append(part)
     return False
 
 

@@ -102,7 +102,7 @@ class Listing:
                 continue
             for entry in entries:
                 try:
-                    if entry.name.endswith(".jsonl") and entry.is_file():
+                    if entry.name.endswith(".jsonl"):
                         yield Place(Path(entry.path), os.stat(entry.path))
                 except OSError:  # deleted meanwhile
                     continue

@@ -21,6 +21,7 @@ from piserver.server.wire import Server
 from piserver.session import Session
 from piserver.session.session import CURRENT
 from piserver.storage.glance import SessionInfo, message_line
+from piserver.tree import Diagnostic
 
 T = TypeVar("T")
 
@@ -55,7 +56,7 @@ class Desk:
                 break
         if subscribe:  # the answer is sent before anything else can happen
             request.after_answer(lambda: self.subscriptions.watch(opened))
-        diagnostics = session.diagnostics
+        diagnostics = [*_surroundings(session), *session.diagnostics]
         newer = session.newer_leaf
         return p.Snapshot(
             **views.position(session, opened.handle),
@@ -68,6 +69,14 @@ class Desk:
             diagnostics_total=len(diagnostics),
             rows=page,
         )
+
+
+def _surroundings(session: Session) -> list[Diagnostic]:
+    """What is wrong around a session rather than in its file."""
+    cwd = session.header.cwd
+    if not cwd or os.path.isdir(cwd):
+        return []
+    return [Diagnostic("missing-cwd", f"the session's working directory {cwd} is not there")]
 
 
 async def window(session: Session, params: p.RowsParams) -> shapes.RowWindow:

@@ -42,9 +42,14 @@ def _check(message: dict[str, Any]) -> None:
 def free_ids(count: int, new_id: Callable[[], str], taken: Container[str]) -> list[str]:
     """Ids that neither the log nor each other has; a full UUID where `new_id` keeps giving ids that are taken."""
     ids: list[str] = []
+    failures = 0
     while len(ids) < count:
-        candidates = (new_id() for _ in range(_ATTEMPTS))
-        ids.append(next((id for id in candidates if id not in taken and id not in ids), None) or str(uuid.uuid4()))
+        id = new_id() if failures < _ATTEMPTS else str(uuid.uuid4())
+        if id in taken or id in ids:
+            failures += 1
+        else:
+            ids.append(id)
+            failures = 0
     return ids
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Iterator, Sequence
 from importlib import import_module
+from itertools import islice
 from typing import Any, Protocol
 
 Range = tuple[int, int]
@@ -45,8 +47,17 @@ def matcher(query: str, *, regex: bool = False, match_case: bool = False) -> Mat
 
 
 _TERM = re.compile(r'"([^"]+)"|(\S+)')
-_HIDDEN = re.compile(rb"\\u(?!00[01])")  # an escape of something other than a control character
-_ESCAPED = re.compile(r'["\\/\x00-\x1f\x7f]')
+_MOST_RANGES = 100
+_MOST_MATCHES = 10_000
+"""Matches that are looked at in one text, most of them empty: `x*` matches between any two letters."""
+_FOLD_TO_ASCII = "|".join(c for c in map(chr, range(128, 0x2200)) if re.search("[a-z]", c.casefold()))
+_HIDDEN = re.compile(rb"\\u(?!00[01])|\xef\xac[\x80-\x86]|" + _FOLD_TO_ASCII.encode())
+"""What may hide letters from a look at bytes: an escape of more than a control character, or a letter that folds to
+ASCII, such as ß, the Kelvin sign or a ligature (U+FB00 to U+FB06)."""
+_FOLD_PIECE = 1 << 18
+"""Characters that are folded at a time: one long turn would make every other thread wait for it."""
+_ADDED = "cleared image thinking start left out replaced none true false"
+"""Words that an entry's text may hold beside what stands in the entry (see `preview.search_text`)."""
 
 
 class WordMatcher:
@@ -56,18 +67,22 @@ class WordMatcher:
         self._match_case = match_case
         terms = [phrase or word for phrase, word in _TERM.findall(query)]
         self._terms = [term if match_case else term.casefold() for term in terms]
-        self.needles = tuple(needle for term in self._terms if (needle := self._needle(term)) is not None)
+        self.needles = tuple({run.encode(): None for term in self._terms for run in self._runs(term)})
 
-    def _needle(self, term: str) -> bytes | None:
-        """The bytes of a term as they stand in JSON; None if they may be spelt differently there."""
-        if _ESCAPED.search(term):
-            return None
-        if self._match_case:
-            return term.encode("utf-8", "replace")
-        # bytes.lower() knows ASCII only; other letters must have no case for a look at the bytes to be enough.
-        if all(c.isascii() or c.lower() == c.upper() for c in term):
-            return term.encode("utf-8", "replace").lower()
-        return None
+    def _runs(self, term: str) -> list[str]:
+        """The parts of a term that are spelt in JSON as they are; what is between them may be an escape or added."""
+        plain = "".join(c if self._stays(c) else " " for c in term)
+        return [run for run in plain.split() if run.lower() not in _ADDED]
+
+    def _stays(self, c: str) -> bool:
+        if c.isascii():
+            return c.isalnum() or c == "_"
+        category = unicodedata.category(c)
+        if category in ("Cs", "Zs", "Zl", "Zp") or c == "\ufffd":
+            return False
+        # bytes.lower() knows ASCII only; other letters must have no case for a look at the bytes to be enough, and
+        # folding must not bring them forth from others, as it does with marks.
+        return self._match_case or (c.lower() == c.upper() and category != "Lm" and not category.startswith("M"))
 
     def may_match(self, raw: bytes) -> bool:
         return not self.missing(self.needles, raw)
@@ -75,29 +90,43 @@ class WordMatcher:
     def missing(self, needles: tuple[bytes, ...], raw: bytes) -> tuple[bytes, ...]:
         text = raw if self._match_case else raw.lower()
         missing = tuple(needle for needle in needles if needle not in text)
-        return () if missing and _HIDDEN.search(raw) else missing
+        return () if missing and _hides(raw) else missing
 
     def find(self, text: str) -> list[Range]:
-        folded = text if self._match_case else _fold(text)
-        found: list[Range] = []
-        for term in self._terms:
-            places = _places(folded, term)
-            if not places:
-                return []
-            found += places
-        return sorted(set(found))
+        if not self._match_case:
+            return sorted(set(_places(text, self._terms)))
+        each = [_find_all(text, term) for term in self._terms]
+        return sorted({place for places in each for place in places}) if all(each) else []
+
+
+def _hides(raw: bytes) -> bool:
+    return (b"\\u" in raw or not raw.isascii()) and _HIDDEN.search(raw) is not None
 
 
 def _fold(text: str) -> str:
-    """Case-folded, but of the same length, so that places stay places (ß stays ß)."""
-    folded = text.casefold()
-    return folded if len(folded) == len(text) else "".join(c if len(f := c.casefold()) != 1 else f for c in text)
+    return "".join(text[start : start + _FOLD_PIECE].casefold() for start in range(0, len(text), _FOLD_PIECE))
 
 
-def _places(text: str, term: str) -> list[Range]:
+def _places(text: str, terms: Sequence[str]) -> list[Range]:
+    """Where case-folded terms are in a text; empty unless all of them are there."""
+    folded = _fold(text)
+    found: list[Range] = []
+    for term in terms:
+        places = _find_all(folded, term)
+        if not places:
+            return []
+        found += places
+    if len(folded) != len(text):
+        # Folding has made one letter two (ß is ss): count back to the letters that stand in the text.
+        origin = [index for index, letter in enumerate(text) for _ in letter.casefold()]
+        found = [(origin[start], origin[end - 1] + 1) for start, end in found]
+    return found
+
+
+def _find_all(text: str, term: str) -> list[Range]:
     found: list[Range] = []
     start = text.find(term)
-    while start >= 0 and len(found) < 100:
+    while start >= 0 and len(found) < _MOST_RANGES:
         found.append((start, start + len(term)))
         start = text.find(term, start + len(term))
     return found
@@ -116,6 +145,8 @@ class RegexMatcher:
         except re2.error as error:
             reason = error.args[0] if error.args else b"malformed"
             raise InvalidQueryError(f"not a regular expression: {_text(reason)}") from None
+        except UnicodeEncodeError:
+            raise InvalidQueryError("not a regular expression: it holds half a surrogate pair") from None
 
     needles: tuple[bytes, ...] = ()
 
@@ -126,13 +157,17 @@ class RegexMatcher:
         return ()
 
     def find(self, text: str) -> list[Range]:
-        found: list[Range] = []
-        for match in self._pattern.finditer(text):
-            if match.end() > match.start():
-                found.append(match.span())
-            if len(found) >= 100:
-                break
-        return found
+        try:
+            matches = self._pattern.finditer(text)
+            return self._ranges(matches)
+        except UnicodeEncodeError:  # RE2 reads UTF-8, which has no halves of surrogate pairs
+            return self._ranges(self._pattern.finditer(text.encode("utf-8", "replace").decode()))
+
+    @staticmethod
+    def _ranges(matches: Iterator[Any]) -> list[Range]:
+        """The ranges of the matches that are not empty."""
+        ranges = (match.span() for match in islice(matches, _MOST_MATCHES))
+        return list(islice((range for range in ranges if range[1] > range[0]), _MOST_RANGES))
 
 
 def snippet(text: str, ranges: Sequence[Range], width: int = 160) -> tuple[str, list[Range]]:

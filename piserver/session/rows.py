@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from piserver.context import Selection
-from piserver.entries.codec import Head, MessageHead
+from piserver.entries.codec import MessageHead
 from piserver.entries.entry import Entry
 from piserver.session.preview import preview
 from piserver.storage import Storage
@@ -30,7 +29,6 @@ _BOOKKEEPING = frozenset(
         "context_edit",
     }
 )
-_IN_CONTEXT = frozenset({"message", "custom_message", "compaction", "branch_summary"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,20 +90,6 @@ def visible(filter: Filter, storage: Storage, tool_only: Callable[[Node], bool])
                 and node.role not in ("system", "toolResult")
                 and not (node.role == "assistant" and tool_only(node))
             )
-
-
-def contributing(selection: Selection) -> set[str]:
-    """Ids of the entries that a model sees: in the selection, a message, neither failed nor edited out."""
-    out = {
-        target
-        for target, edit in selection.edits.items()
-        if isinstance(edit.detail, Head) and bytes(edit.detail.replacement or b"") == b"null"
-    }
-    return {
-        node.id
-        for node in selection.nodes
-        if node.type in _IN_CONTEXT and node.role != "system" and node.id not in out and not failed(node)
-    }
 
 
 def failed(node: Node) -> bool:

@@ -1,38 +1,39 @@
-"""The rows of a session, kept between requests as long as the log stays the same."""
+"""The rows of a session, kept between requests and grown with the log."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
-import anyio.lowlevel
 import anyio.to_thread
 
-from piserver.context import select
 from piserver.entries.entry import Entry
-from piserver.session.outline import Outline, outline
+from piserver.session.marks import Marks
+from piserver.session.matching import Matcher, matcher
+from piserver.session.outline import Outline
 from piserver.session.preview import content_blocks, search_text
-from piserver.session.rows import Filter, Row, RowWindow, contributing, summarise, visible
+from piserver.session.rows import Filter, Row, RowWindow, summarise, visible
 from piserver.storage import Storage
 from piserver.tree import Node
 
-_THREAD_ABOVE = 5_000
+_THREAD_ABOVE = 2_000
 """Entries beyond which the outline is computed in a worker thread."""
-_BATCH = 500
+_BATCH = 200
 """Entries whose bodies are read at a time in a search."""
+_MOST_OUTLINES = 8
+_MOST_SEARCHES = 16
 
 
 class View:
-    """Outlines, searches and previews of one log."""
+    """Outlines, searches and marks of one log."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
-        self._outlines: dict[tuple[object, ...], Outline] = {}
-        self._outlines_of = -1
+        self._outlines: dict[tuple[Filter, str, frozenset[str]], Outline] = {}
         self._found: dict[str, tuple[int, set[str]]] = {}
-        self._tool_only: dict[str, bool] = {}
-        self._marks: tuple[object, set[str], set[str]] | None = None
+        self._tool_only: set[str] = set()
+        self._tool_only_of = 0
+        self._marks = Marks(storage.tree)
 
     async def rows(
         self,
@@ -45,13 +46,14 @@ class View:
         centre: Node | None,
     ) -> RowWindow:
         """A window of the rows for a leaf."""
-        lines = await self._outline(filter, query, collapsed)
-        on_path, in_context = self._marks_at(leaf)
-        place = lines.nearest(leaf)
-        if centre is not None and (at := lines.nearest(centre)) is not None:
-            offset = max(0, at - limit // 2)
-        window = lines.lines[offset : offset + limit]
+        outline = await self._outline(filter, query, collapsed)
+        place = outline.nearest(leaf)
+        if centre is not None and (at := outline.nearest(centre)) is not None:
+            offset = max(0, min(at - limit // 2, len(outline.lines) - limit))
+        total, window = len(outline.lines), outline.lines[offset : offset + limit]
         entries = await self._storage.read([line.node for line in window])
+        marks = self._marks
+        marks.move(leaf)
         rows = [
             Row(
                 entry=summarise(self._storage, line.node, entry),
@@ -59,38 +61,40 @@ class View:
                 children=line.children,
                 hidden=line.hidden,
                 collapsed=line.node.id in collapsed and line.children > 0,
-                on_path=line.node.id in on_path,
+                on_path=marks.on_path(line.node),
                 leaf=offset + number == place,
-                in_context=line.node.id in in_context,
+                in_context=marks.in_context(line.node),
                 orphaned=line.node.orphaned,
             )
             for number, (line, entry) in enumerate(zip(window, entries, strict=True))
         ]
-        return RowWindow(len(lines.lines), offset, rows, place)
+        return RowWindow(total, offset, rows, place)
 
     async def _outline(self, filter: Filter, query: str, collapsed: frozenset[str]) -> Outline:
-        if self._outlines_of != self._storage.revision:
-            self._outlines.clear()
-            self._outlines_of = self._storage.revision
+        tree = self._storage.tree
         key = (filter, query, collapsed)
-        if key not in self._outlines:
+        while True:
+            known = self._outlines.get(key)
+            if known is not None and known.size == len(tree):
+                return known
             shows = await self._shows(filter, query)
-            revision = self._storage.revision
-            if len(self._storage.tree) > _THREAD_ABOVE:
-                made = await anyio.to_thread.run_sync(outline, self._storage.tree, shows, collapsed)
+            # A label may show or hide entries that were there before.
+            labelled = filter == "labeled" or bool(query.strip())
+            if known is not None and not labelled and known.extend(tree, shows):
+                continue
+            if len(tree) > _THREAD_ABOVE:
+                made = await anyio.to_thread.run_sync(Outline, tree, shows, collapsed)
             else:
-                made = outline(self._storage.tree, shows, collapsed)
-            if revision != self._storage.revision:
-                return await self._outline(filter, query, collapsed)
-            if len(self._outlines) >= 8:
+                made = Outline(tree, shows, collapsed)
+            self._outlines.pop(key, None)
+            if len(self._outlines) >= _MOST_OUTLINES:
                 self._outlines.pop(next(iter(self._outlines)))
             self._outlines[key] = made
-        return self._outlines[key]
 
     async def _shows(self, filter: Filter, query: str) -> Callable[[Node], bool]:
         if filter == "no-tools":
             await self._find_tool_only()
-        shows = visible(filter, self._storage, lambda node: self._tool_only.get(node.id, False))
+        shows = visible(filter, self._storage, lambda node: node.id in self._tool_only)
         if not query.strip():
             return shows
         found = await self._search(query)
@@ -98,43 +102,29 @@ class View:
 
     async def _find_tool_only(self) -> None:
         """Learn of each answer whether it holds nothing but tool calls; that stands in its body alone."""
-        asked = [n for n in self._storage.tree.nodes if n.role == "assistant" and n.id not in self._tool_only]
-        for start in range(0, len(asked), _BATCH):
-            batch = asked[start : start + _BATCH]
-            for entry in await self._storage.read(batch):
-                self._tool_only[entry.id] = _holds_calls_alone(entry)
+        while self._tool_only_of < self._storage.revision:
+            batch = self._storage.tree.nodes[self._tool_only_of : self._tool_only_of + _BATCH]
+            entries = await self._storage.read([node for node in batch if node.role == "assistant"])
+            self._tool_only |= await anyio.to_thread.run_sync(_hold_calls_alone, entries)
+            self._tool_only_of += len(batch)
 
     async def _search(self, query: str) -> set[str]:
-        """Ids of the entries whose text (or label) holds every word of the query, in any case."""
-        revision, found = self._found.get(query, (0, set[str]()))
-        if revision < self._storage.revision:
-            words = query.casefold().split()
-            nodes = self._storage.entries_since(revision)
-            known = set(found)
-            for start in range(0, len(nodes), _BATCH):
-                batch = nodes[start : start + _BATCH]
-                for entry in await self._storage.read(batch):
-                    if _matches(entry, words):
-                        known.add(entry.id)
-                await anyio.lowlevel.checkpoint()
-            found = known
-            if len(self._found) >= 16:
-                self._found.pop(next(iter(self._found)))
-            self._found[query] = (revision + len(nodes), found)
-        labelled = {
-            id
-            for id, label in self._storage.tree.labels.items()
-            if all(word in label.text.casefold() for word in query.casefold().split())
-        }
-        return found | labelled
+        """Ids of the entries whose text or label matches the query."""
+        wanted = matcher(query)
+        looked, found = self._found.pop(query, (0, set[str]()))
+        while looked < self._storage.revision:
+            batch = self._storage.tree.nodes[looked : looked + _BATCH]
+            entries = await self._storage.read(batch)
+            found |= await anyio.to_thread.run_sync(_matching, wanted, entries)
+            looked += len(batch)
+        if len(self._found) >= _MOST_SEARCHES:
+            self._found.pop(next(iter(self._found)))
+        self._found[query] = (looked, found)
+        return found | {id for id, label in self._storage.tree.labels.items() if wanted.find(label.text)}
 
-    def _marks_at(self, leaf: Node | None) -> tuple[set[str], set[str]]:
-        """Ids on the path of a leaf, and ids in its context."""
-        key = (self._storage.revision, leaf.id if leaf else None)
-        if self._marks is None or self._marks[0] != key:
-            path = {node.id for node in self._storage.tree.ancestors(leaf)}
-            self._marks = (key, path, contributing(select(self._storage.tree, leaf)))
-        return self._marks[1], self._marks[2]
+
+def _hold_calls_alone(entries: Sequence[Entry]) -> set[str]:
+    return {entry.id for entry in entries if _holds_calls_alone(entry)}
 
 
 def _holds_calls_alone(entry: Entry) -> bool:
@@ -144,15 +134,5 @@ def _holds_calls_alone(entry: Entry) -> bool:
     return "toolCall" in kinds and "text" not in kinds
 
 
-_PLAIN = re.compile(r"[a-z0-9 .,;:_@#+-]*")
-
-
-def _matches(entry: Entry, words: list[str]) -> bool:
-    raw = entry.raw
-    # Plain words stand in the line as they are (but for escapes), so most lines are ruled out without decoding.
-    if b"\\u" not in raw:
-        lowered = raw.lower()
-        if any(_PLAIN.fullmatch(word) and word.encode() not in lowered for word in words):
-            return False
-    text = search_text(entry).casefold()
-    return all(word in text for word in words)
+def _matching(wanted: Matcher, entries: Sequence[Entry]) -> set[str]:
+    return {entry.id for entry in entries if wanted.may_match(entry.raw) and wanted.find(search_text(entry))}

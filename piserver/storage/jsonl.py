@@ -54,6 +54,7 @@ class JsonlStorage(Storage):
         self._mark = b""  # the last bytes before the torn tail or, without one, before the end
         self._failed_at: int | None = None  # where a write of ours left a torn tail
         self._replaced = 0
+        self._identity = (0, 0)  # of the file that was read: device and inode
 
     # Opening and creating
 
@@ -133,6 +134,7 @@ class JsonlStorage(Storage):
         except OSError as error:
             raise StorageError(f"{self.path} cannot be read: {error.strerror}") from error
         self._file, self._loader = file, loader
+        self._identity = status.st_dev, status.st_ino
         self._read_up_to(offset)
         self.header, self.tree = header, loader.tree
         self.epoch = f"{status.st_ino:x}.{self._replaced}"
@@ -165,16 +167,20 @@ class JsonlStorage(Storage):
         if any(node.index >= len(known) or known[node.index] is not node for node in nodes):
             raise StorageError(f"{self.path} was replaced underneath: these entries are of before")
         if sum([lengths[node.index] for node in nodes]) <= _INLINE:
-            return self._lines(nodes, self._loader, self._file)
-        return await anyio.to_thread.run_sync(self._lines, nodes, self._loader, self._file)
+            return self._lines(nodes, self._loader, self._file.fileno())
+        # A descriptor of its own: the file may be closed or replaced while the thread reads.
+        fd = os.dup(self._file.fileno())
+        try:
+            return await anyio.to_thread.run_sync(self._lines, nodes, self._loader, fd)
+        finally:
+            os.close(fd)
 
-    def _lines(self, nodes: Sequence[Node], loader: Loader, file: BinaryIO) -> list[bytes]:
+    def _lines(self, nodes: Sequence[Node], loader: Loader, fd: int) -> list[bytes]:
         if loader.upgraded:
             return [loader.upgraded[node.index] for node in nodes]
         offsets, lengths = loader.offsets, loader.lengths
         lines: list[bytes] = []
         try:
-            fd = file.fileno()
             for node in nodes:
                 length = lengths[node.index]
                 line = os.pread(fd, length, offsets[node.index])
@@ -194,7 +200,7 @@ class JsonlStorage(Storage):
             raise StorageError(f"{self.path} is closed")
         try:
             status = os.stat(self._path)
-            same = os.path.samestat(status, os.fstat(self._file.fileno()))
+            same = (status.st_dev, status.st_ino) == self._identity
             if same and status.st_size == self._end:
                 return []
             if same and self._stands():
@@ -252,6 +258,8 @@ class JsonlStorage(Storage):
                     if not await anyio.to_thread.run_sync(self._migrate):
                         await self.refresh()
                 elif self._write_fd is None:
+                    if not os.stat(self._path).st_mode & 0o222:  # root could write all the same
+                        raise ReadOnlyError(f"{self.path} is read-only: its mode forbids writing")
                     self._write_fd = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
                 elif self._loader.torn is None:
                     return
@@ -270,6 +278,8 @@ class JsonlStorage(Storage):
             return False
         end = migrate(path, data, self._loader)
         file, old = _open_file(path), self._file
+        status = os.fstat(file.fileno())
+        self._identity = status.st_dev, status.st_ino
         self._file, self.header = file, self._loader.finish()
         old.close()
         self._read_up_to(end)

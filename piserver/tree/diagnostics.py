@@ -21,7 +21,6 @@ DiagnosticKind = Literal[
     "header",
     "newer-version",
     "missing-cwd",
-    "unpaired-result",
 ]
 
 

@@ -31,12 +31,16 @@ class Tree:
         self.roots: list[Node] = []
         self.labels: dict[str, Label] = {}
         self.name: str | None = None
+        self.context_edits: list[Node] = []
+        self.reshaped = 0
+        """Grows when entries that were there got another place: their parent came after them."""
         self.statistics = Statistics()
         self.loading = False
         """Set while many entries are added, to be ended by `settle`."""
         self._by_id: dict[str, Node] = {}
         self._waiting: dict[str, list[Node]] = {}  # orphans by the parent that is not there (yet)
         self._tail: Node | None = None  # the last entry that moved the leaf
+        self._newest: Node | None = None  # the last message or jump
         self._problems: list[Diagnostic] = []
 
     # Growing
@@ -67,6 +71,8 @@ class Tree:
         by_id[id] = node
         if kind != "leaf" or head.target_id is not UNSET:
             self._tail = node
+        if kind in ("message", "leaf"):
+            self._newest = node
         if kind == "message":
             self._settle_message(node, head.message)
         else:
@@ -105,6 +111,7 @@ class Tree:
             case "session_info":
                 self.name = (one_line(head.name) or None) if isinstance(head.name, str) else None
             case "context_edit":
+                self.context_edits.append(node)
                 if not isinstance(head.target_id, str):
                     self._report("bad-context-edit", "a context edit without a target is ignored", node.line, node.id)
             case _:
@@ -159,6 +166,7 @@ class Tree:
         children = sorted((child for id in ready for child in self._waiting.pop(id)), key=_index)
         if not children:
             return
+        self.reshaped += 1
         tops = _Tops()
         adopting = {id: list(self._by_id[id].children) for id in ready}
         for child in children:
@@ -208,14 +216,10 @@ class Tree:
     @property
     def newer_leaf(self) -> Node | None:
         """The newest message, where the log ends in bookkeeping on another branch that nobody jumped to; else None."""
-        if self._tail is None or self._tail.type not in BOOKKEEPING:
+        newest, tail = self._newest, self._tail
+        if tail is None or tail.type not in BOOKKEEPING or newest is None or newest.type == "leaf":
             return None
-        for node in reversed(self.nodes):
-            if node.type == "leaf":
-                return None
-            if node.type == "message":
-                return None if self.is_ancestor(node, self._tail) else node
-        return None
+        return None if self.is_ancestor(newest, tail) else newest
 
     @property
     def diagnostics(self) -> list[Diagnostic]:

@@ -23,7 +23,7 @@ from typing import Any
 import anyio
 
 from piserver.entries.types import MessageDraft
-from piserver.repository import Repository
+from piserver.repository import Repository, list_cache
 from piserver.session import Session
 
 APPENDS = 1000
@@ -39,8 +39,9 @@ async def session(path: Path, count: int) -> dict[str, Any]:
             await opened.pop(0).aclose()
 
     opening = [await _timed(open_again)]
-    gc.collect()
     rss = _resident()
+    gc.collect()
+    collected = _resident()
     opening += [await _timed(open_again) for _ in range(count - 1)]
     [session] = opened
     rows = await _timed(session.rows)
@@ -56,6 +57,7 @@ async def session(path: Path, count: int) -> dict[str, Any]:
     return {
         "open": opening,
         "rss": rss,
+        "collected": collected,
         "rows": rows,
         "context": context,
         "decoding": decoding,
@@ -85,10 +87,10 @@ async def durable(path: Path, count: int) -> dict[str, Any]:
 
 
 async def list_sessions(path: Path, count: int) -> dict[str, Any]:
-    repository = Repository(path / "sessions")
     found: list[str] = []
 
     async def list_all() -> None:
+        repository = Repository(path / "sessions", cache=list_cache())
         found[:] = [info.id async for info in repository.list()]
 
     return {"list": [await _timed(list_all) for _ in range(count)], "sessions": len(found)}

@@ -23,12 +23,13 @@ def opening(scale: Scale, folder: Path) -> Iterator[Row]:
     title = f"{entries:,} entries ({shown(source.stat().st_size, 'B')})"
     yield Row(f"Open {title}", ours["open"], *_better(found, "open"), Target("ratio", 0.2))
     yield Row("Memory after opening it", ours["rss"], *_better(found, "rss"), Target("ratio", 0.1), "B")
+    yield Row("The same, garbage collected", ours["collected"], *_better(found, "collected"), unit="B")
     whole = f"Context of all {ours['messages']:,.0f} messages"
     yield Row(f"{whole}, as JSON", ours["context"], *_better(found, "context"))
     yield Row(f"{whole}, decoded", ours["context"] + ours["decoding"], *_better(found, "context"))
     agent = found[TERMINAL_AGENT]["append"]
     yield Row("Append 1,000 messages to it", ours["append"], agent, NAMES[TERMINAL_AGENT], Target("ratio", 2))
-    yield Row("", ours["append"], found[HARNESS]["append"], NAMES[HARNESS])
+    yield Row("Append 1,000 messages to it", ours["append"], found[HARNESS]["append"], NAMES[HARNESS])
 
 
 def after_compaction(scale: Scale, folder: Path) -> Iterator[Row]:

@@ -34,16 +34,12 @@ def large_session(scale: Scale, folder: Path) -> Iterator[Row]:
 
     def measure_agent() -> dict[str, Any]:
         with copy.lent() as path:
-            return _agent(path, env)
-
-    trees: list[str] = []
-
-    def measure_agents_tree() -> dict[str, Any]:
-        result = measure_agent()
+            result = _agent(path, env)
         trees.append(result.pop("tree"))
         return result
 
-    found = setting.by_turns(scale.rounds, {"piserver": measure_ours, TERMINAL_AGENT: measure_agents_tree})
+    trees: list[str] = []  # what became of it: a time, or the error
+    found = setting.by_turns(scale.rounds, {"piserver": measure_ours, TERMINAL_AGENT: measure_agent})
     ours, theirs = (setting.medians(results) for results in found.values())
     agent = NAMES[TERMINAL_AGENT]
     yield Row(
@@ -56,6 +52,8 @@ def large_session(scale: Scale, folder: Path) -> Iterator[Row]:
     yield Row("Server: the first 200 rows of the tree", ours["first"], trees[-1], tree, Target("amount", 0.005))
     yield Row("Server: 200 rows anywhere", ours["anywhere"], target=Target("amount", 0.005))
     yield Row("Server: 200 rows after an append", ours["appended"], target=Target("amount", 0.005))
+    yield Row("Server: search, the first hit", ours["found"])
+    yield Row("Server: search through everything, no hit", ours["searched"])
 
 
 def _ours(path: Path, env: dict[str, str], scale: Scale) -> dict[str, Any]:
@@ -72,6 +70,9 @@ def _ours(path: Path, env: dict[str, str], scale: Scale) -> dict[str, Any]:
         for place in places:
             server.ask("session/append", session | {"entry": message("a small message")})
             appended.append(server.timed("session/getTree", session | _WINDOW | {"offset": place})[0])
+        found, _ = server.timed("session/search", session | {"query": "thistle kestrel", "limit": 1})
+        searched, answer = server.timed("session/search", session | {"query": "not to be found"})
+        assert not json.loads(answer)["result"]["hits"]
         wanted = session | {"estimates": False, "excluded": False}
         context, body = server.timed("session/buildContext", wanted)
         return {
@@ -79,6 +80,8 @@ def _ours(path: Path, env: dict[str, str], scale: Scale) -> dict[str, Any]:
             "first": first,
             "anywhere": anywhere,
             "appended": appended,
+            "found": found,
+            "searched": searched,
             "context": context,
             "bytes": len(body),
         }

@@ -32,10 +32,10 @@ def round_trips(scale: Scale, folder: Path) -> Iterator[Row]:
     found = setting.by_turns(scale.rounds, measures)
     ours, bare, node = (setting.medians(results) for results in found.values())
     yield Row("Trivial request, there and back", ours["trip"], node["trip"], "vscode-jsonrpc", Target("ratio", 1.2))
-    yield Row("", ours["trip"], bare["trip"], "bare asyncio loop")
+    yield Row("Trivial request, there and back", ours["trip"], bare["trip"], "bare asyncio loop")
     if "cpu" in ours:
         yield Row("Processor time for it", ours["cpu"], node["cpu"], "vscode-jsonrpc")
-        yield Row("", ours["cpu"], bare["cpu"], "bare asyncio loop")
+        yield Row("Processor time for it", ours["cpu"], bare["cpu"], "bare asyncio loop")
 
 
 def _echo(command: Sequence[str], env: dict[str, str], requests: int) -> dict[str, Any]:
@@ -85,7 +85,7 @@ def start(scale: Scale, folder: Path) -> Iterator[Row]:
     found = setting.by_turns(2 * scale.rounds + 1, measures)
     ours, stock, agent = (median(results) for results in found.values())
     yield Row("Server: start to first answer", ours, stock, "pygls with no features", Target("excess", 0.15))
-    yield Row("", ours, agent, "terminal agent, RPC mode, no session")
+    yield Row("Server: start to first answer", ours, agent, "terminal agent, RPC mode, no session")
 
 
 def _start(command: Sequence[str], env: dict[str, str]) -> float:

@@ -52,15 +52,16 @@ const tasks = {
     let session;
     const reopen = async () => (session = await peer.open());
     const open = await times(1, reopen);
-    globalThis.gc();
     const rss = process.memoryUsage().rss;
+    globalThis.gc();
+    const collected = process.memoryUsage().rss;
     open.push(...(await times(count - 1, reopen)));
     let messages;
     const context = await times(3, async () => (messages = (await peer.context(session)).messages.length));
     const append = await times(1000, (i) =>
       session.appendMessage({ role: "user", content: `a small message ${i}`, timestamp: Date.now() }),
     );
-    return { open, rss, context, messages, append: sum(append) };
+    return { open, rss, collected, context, messages, append: sum(append) };
   },
   list: async (peer) => {
     let sessions;

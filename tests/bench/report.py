@@ -100,7 +100,8 @@ def machine(node_version: str) -> str:
     return (
         f"piserver {__version__}, {platform.python_implementation()} {platform.python_version()}, "
         f"Node {node_version.strip().removeprefix('v')}, {platform.system()} {platform.machine()}, "
-        f"{os.cpu_count()} cores. Medians; each measurement in a process of its own, by turns."
+        f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}. "
+        "Medians; each measurement in a process of its own, by turns."
     )
 
 

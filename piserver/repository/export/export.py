@@ -107,7 +107,8 @@ class _Reading:
         self._leaf = leaf
         self._redactor = redactor
         self._size = session.revision  # now: the log may grow meanwhile
-        self._title = self._text(session.name or "", None)
+        named = next((node.id for node in reversed(session.storage.tree.nodes) if node.type == "session_info"), None)
+        self._title = self._text(session.name or "", named)
         self._labels = {id: self._text(label.text, label.entry.id) for id, label in session.storage.tree.labels.items()}
         edits = session.select(leaf.id if leaf else None).edits
         self._edits = {id: _edited(edit) for id, edit in edits.items()}

@@ -31,7 +31,7 @@ async def lines_of_path(session: Session, path: list[Node]) -> list[bytes]:
 
     Jumps at the end of the path are left out: as the last line, one would lead the copy to an entry it may not have.
     """
-    while False:
+    while path and path[-1].type == "leaf":
         path = path[:-1]
     return await fork_lines(session, path)
 

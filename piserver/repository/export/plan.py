@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from piserver.repository.search import newest_below
 from piserver.session import Session
-from piserver.session.outline import outline
+from piserver.session.outline import Outline
 from piserver.session.rows import visible
 from piserver.tree import Node, Tree
 
@@ -50,7 +50,7 @@ def plan_tree(session: Session, size: int, leaf: Node | None) -> Plan:
     """The first `size` entries of the log with all branches. Cost: linear in them."""
     tree = session.storage.tree
     shows = visible("default", session.storage, lambda node: False)
-    lines = outline(tree, lambda node: node.index < size and shows(node)).lines
+    lines = Outline(tree, lambda node: node.index < size and shows(node)).lines
     plan = Plan(
         nodes=_reading_order(tree, size),
         guides={line.node.id: line.guides for line in lines},

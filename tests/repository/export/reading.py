@@ -51,6 +51,10 @@ class _Parser(HTMLParser):
         if tag not in VOID:
             self.open.append(element)
 
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag in VOID, f"<{tag}/>"
+        self.handle_starttag(tag, attrs)
+
     def handle_endtag(self, tag: str) -> None:
         assert self.open[-1].tag == tag, f"</{tag}> closes <{self.open[-1].tag}>"
         self.open.pop()

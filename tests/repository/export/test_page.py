@@ -94,6 +94,17 @@ async def test_the_outline_links_every_row_of_the_tree_and_draws_its_guides() ->
     }
 
 
+async def test_guides_are_cut_where_branches_are_too_many_to_be_drawn() -> None:
+    log = Log()
+    for number in range(40):
+        stem = log.user(f"stem {number}")
+        log.user("aside")
+        log.last = stem
+    rows = (await page_of(log.session())).one("nav").all("li")
+    assert [len(row.all("i")) for row in rows][-2:] == [11, 11]
+    assert rows[-1].all("i")[0].get("class") == "g d"
+
+
 async def test_what_marks_the_way_is_shown() -> None:
     log = Log()
     log.add("model_change", provider="openai", modelId="gpt-x")

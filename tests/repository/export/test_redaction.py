@@ -219,4 +219,4 @@ def test_no_form_lets_a_secret_through_and_each_says_what_it_replaced(form: Any,
     found = {redaction.kind: redaction for redaction in exported.redactions}
     assert set(found) == {"github-token", "jwt", "aws-access-key"}
     assert {asked, label} <= set(found["github-token"].entry_ids)
-    assert found["jwt"].count == 1
+    assert [found[kind].count for kind in ("github-token", "jwt", "aws-access-key")] == [4, 1, 2]
