@@ -32,7 +32,7 @@ def tell(*, title: str, session_id: str, cwd: str, created: str, statistics: Sta
         ("Tokens", f"{total.total_tokens or total.input + total.output:,.0f}" if models else ""),
         ("Cost", f"${total.cost:,.2f}" if total.cost else ""),
     ]
-    return Story(line(title) or "Session", tuple((name, line(value)) for name, value in facts if value))
+    return Story(line(title, 90) or "Session", tuple((name, line(value)) for name, value in facts if value))
 
 
 def anchor(node: Node) -> str:

@@ -3,6 +3,8 @@ from __future__ import annotations
 import hashlib
 import re
 import struct
+import subprocess
+import sys
 import zlib
 from base64 import b64decode, b64encode
 from typing import Any
@@ -385,6 +387,12 @@ async def test_the_suggested_name_is_a_plain_file_name() -> None:
     exported = await export(log.session(), "html")
     assert exported.file_name == "ünïcode-name-con.html"
     assert exported.media_type == "text/html; charset=utf-8"
+
+
+def test_what_draws_pages_is_imported_when_one_is_drawn() -> None:
+    code = "import sys, piserver.repository.export; print({'markdown_it', 'pygments'} & {*sys.modules})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
 
 
 async def test_a_page_is_the_same_bytes_every_time() -> None:
