@@ -41,7 +41,7 @@ class Piserver(Client):
         """Where the sessions lie."""
         return self.home / "agent" / "sessions"
 
-    def create(self, cwd: str = "/w", **params: Any) -> str:
+    def create(self, cwd: str = "/", **params: Any) -> str:
         """A new session's id."""
         return self.call("session/create", {"cwd": cwd} | params)["sessionId"]
 

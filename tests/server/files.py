@@ -8,7 +8,7 @@ from typing import Any
 TIME = "2026-01-01T00:00:00.000Z"
 
 
-def header(id: str, version: int = 3, cwd: str = "/w") -> bytes:
+def header(id: str, version: int = 3, cwd: str = "/") -> bytes:
     return line({"type": "session", "version": version, "id": id, "timestamp": TIME, "cwd": cwd})
 
 

@@ -175,7 +175,7 @@ def test_e6_a_repeated_change_is_made_once(
     answers.append(server.call(method, wanted))
     assert all(answer == answers[0] for answer in answers)
     assert file.read_bytes() == after
-    assert len(server.call("session/list", {"cwd": "/w"})["sessions"]) >= 1
+    assert len(server.call("session/list", {"cwd": "/"})["sessions"]) >= 1
 
 
 def test_e6_a_prompt_that_was_sent_twice_is_stored_once(server: Piserver, session: str, file: Path) -> None:

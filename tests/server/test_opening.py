@@ -266,3 +266,13 @@ def test_closing_in_between_keeps_the_order(fresh: Piserver) -> None:
     written = entries(path)[2:]
     assert [entry["message"]["content"] for entry in written] == [str(n) for n in range(30)]
     assert [entry["parentId"] for entry in written] == ["m1", *(entry["id"] for entry in written[:-1])]
+
+
+def test_a12_a_session_of_a_project_that_has_moved_opens_whole_and_says_so(server: Piserver) -> None:
+    path = write(server.home / "moved.jsonl", header("moved", cwd="/nowhere/at/all"), chain(3))
+    before = path.read_bytes()
+    snapshot = server.call("session/open", {"path": str(path)})
+    assert [found["kind"] for found in snapshot["diagnostics"]] == ["missing-cwd"]
+    assert snapshot["statistics"]["messages"] == 3
+    server.call("session/append", {"sessionId": "moved", "entry": {"type": "session_info", "name": "found"}})
+    assert path.read_bytes().startswith(before)
