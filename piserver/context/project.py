@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -138,12 +139,18 @@ class _Parts(Struct):
     content: Raw | UnsetType = UNSET
 
 
+_HAS_CONTENT = re.compile(
+    rb'\{"role":"(?:user|assistant|system|toolResult","toolCallId":"[^"\\]*","toolName":"[^"\\]*)","content":["\[]'
+)
 _decode_parts = msgspec.json.Decoder(_Parts).decode
 _WITH_CONTENT = frozenset({"user", "assistant", "toolResult", "custom", "system"})
 
 
 def _tolerant(raw: bytes) -> bytes:
     """The message as stored; null or missing content becomes empty content."""
+    # Nearly every message begins in one of a few ways, and then nothing need be decoded to see that it has content.
+    if _HAS_CONTENT.match(raw) and b'"content":null' not in raw:
+        return raw
     try:
         parts = _decode_parts(raw)
         content = parts.content

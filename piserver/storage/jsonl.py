@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -29,6 +29,8 @@ from piserver.tree import Diagnostic, Node
 Progress = Callable[[int, int], None]
 """Told, in a worker thread, how many bytes of how many have been read."""
 
+_RUN = 256 * 1024
+"""Bytes after which a run of neighbouring entries is read in another piece."""
 _SLICE = 256 * 1024
 """Bytes after which the reading thread lets others run."""
 _INLINE = 1024 * 1024
@@ -178,19 +180,20 @@ class JsonlStorage(Storage):
     def _lines(self, nodes: Sequence[Node], loader: Loader, fd: int) -> list[bytes]:
         if loader.upgraded:
             return [loader.upgraded[node.index] for node in nodes]
-        offsets, lengths = loader.offsets, loader.lengths
         lines: list[bytes] = []
         try:
-            for node in nodes:
-                length = lengths[node.index]
-                line = os.pread(fd, length, offsets[node.index])
-                if len(line) < length:
-                    raise StorageError(f"{self.path} was cut short underneath: entry {node.id} is gone")
-                lines.append(line.strip(b" \t\r\n"))
+            for run in _runs(nodes, loader):
+                start = loader.offsets[run[0].index]
+                last = run[-1].index
+                data = os.pread(fd, loader.offsets[last] + loader.lengths[last] - start, start)
+                for node in run:
+                    place = loader.offsets[node.index] - start
+                    line = data[place : place + loader.lengths[node.index]]
+                    if len(line) < loader.lengths[node.index]:
+                        raise StorageError(f"{self.path} was cut short underneath: entry {node.id} is gone")
+                    lines.append(line.strip(b" \t\r\n"))
         except StorageError:
             raise
-        except ValueError:
-            raise StorageError(f"{self.path} is closed") from None
         except OSError as error:
             raise StorageError(f"{self.path} cannot be read: {error.strerror}") from error
         return lines
@@ -367,6 +370,21 @@ class JsonlStorage(Storage):
         finally:
             self._close_writer()
             self._file.close()
+
+
+def _runs(nodes: Sequence[Node], loader: Loader) -> Iterator[list[Node]]:
+    """The entries in runs that lie side by side in the file, each to be read at once."""
+    run: list[Node] = []
+    end = size = 0
+    for node in nodes:
+        offset, length = loader.offsets[node.index], loader.lengths[node.index]
+        if run and (offset != end or size > _RUN):
+            yield run
+            run, size = [], 0
+        run.append(node)
+        end, size = offset + length, size + length
+    if run:
+        yield run
 
 
 def _open_file(path: Path) -> BinaryIO:

@@ -18,6 +18,7 @@ from piserver.entries.text import trim
 from piserver.tree import Diagnostic, DiagnosticKind, Tree
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_LINE_FEED = 0x0A
 
 
 class Loader:
@@ -59,8 +60,7 @@ class Loader:
         try:
             head = read_head(line)
         except LineError as error:
-            if not _is_blank(line):
-                self._odd_line(line, offset, str(error))
+            self._no_entry(line, offset, str(error))
             return
         if self.tree.add(head, self.line) is not None:
             self._place(offset, len(line))
@@ -72,8 +72,7 @@ class Loader:
             text = self.migration.upgrade(line.strip(), self.line)
             head = read_head(text)
         except (LineError, JSONError) as error:
-            if not _is_blank(line):
-                self._odd_line(line, offset, str(error))
+            self._no_entry(line, offset, str(error))
             return
         if self.tree.add(head, self.line) is not None:
             self.upgraded.append(text)
@@ -81,10 +80,30 @@ class Loader:
 
     def feed_all(self, lines: Iterable[bytes], offset: int) -> int:
         """Read several lines that follow one another from `offset` on; answers where they end."""
+        add, place, measure = self.tree.add, self.offsets.append, self.lengths.append
         for line in lines:
-            self.feed(line, offset)
-            offset += len(line)
+            size = len(line)
+            # Nearly every line is a whole entry of the current version; the rest takes the longer way.
+            if self._is_plain and line[-1] == _LINE_FEED:
+                self.line += 1
+                try:
+                    if add(read_head(line), self.line) is not None:
+                        place(offset)
+                        measure(size)
+                except LineError as error:
+                    self._no_entry(line, offset, str(error))
+            else:
+                self.feed(line, offset)
+            offset += size
         return offset
+
+    @property
+    def _is_plain(self) -> bool:
+        return self.header is not None and self.migration is None and not self.unterminated
+
+    def _no_entry(self, line: bytes, offset: int, reason: str) -> None:
+        if not _is_blank(line):
+            self._odd_line(line, offset, reason)
 
     def finish(self) -> Header:
         """What is to be said once the last line was fed. Raises InvalidSessionError for an empty file."""

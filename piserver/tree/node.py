@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,7 +62,7 @@ class Node(Struct, eq=False):
     state: State
     role: str | None = None
     detail: Head | MessageHead | None = None
-    children: Sequence[Node] = ()
+    children: list[Node] | tuple[Node, ...] = ()
 
     @property
     def orphaned(self) -> bool:

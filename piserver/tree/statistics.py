@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from piserver.entries.codec import Head, MessageHead, Usage
+from piserver.entries.codec import Usage
 from piserver.tree.node import Node
 
 
@@ -27,22 +27,31 @@ class ModelUsage:
         self.cache_read += usage.cache_read
         self.cache_write += usage.cache_write
         self.total_tokens += usage.total
-        self.cost += usage.cost.total if usage.cost else 0
+        if usage.cost is not None:
+            self.cost += usage.cost.total
+
+    def include(self, other: ModelUsage) -> None:
+        """Count what another total has counted."""
+        self.input += other.input
+        self.output += other.output
+        self.cache_read += other.cache_read
+        self.cache_write += other.cache_write
+        self.total_tokens += other.total_tokens
+        self.cost += other.cost
 
 
 SUMMARIES = "summaries"
 """The key under which usage of compactions and branch summaries is counted."""
 
 
-@dataclass(slots=True)
 class Statistics:
-    """Counts by role and totals of usage. `by_model` has a key `provider/model` each, and `summaries`."""
+    """Counts by role and totals of usage."""
 
-    entries: int = 0
-    messages: int = 0
-    roles: dict[str, int] = field(default_factory=dict[str, int])
-    total: ModelUsage = field(default_factory=ModelUsage)
-    by_model: dict[str, ModelUsage] = field(default_factory=dict[str, ModelUsage])
+    def __init__(self) -> None:
+        self.entries = 0
+        self.messages = 0
+        self.roles: dict[str, int] = {}
+        self._usage: dict[tuple[object, object], ModelUsage] = {}
 
     def add(self, node: Node) -> None:
         """Count one entry."""
@@ -52,15 +61,28 @@ class Statistics:
             self.messages += 1
             role = node.role or ""
             self.roles[role] = self.roles.get(role, 0) + 1
-            if isinstance(detail, MessageHead) and detail.usage is not None:
-                self._count(f"{_word(detail.provider)}/{_word(detail.model)}", detail.usage)
-        elif isinstance(detail, Head) and detail.usage is not None:
-            key = f"{_word(detail.provider)}/{_word(detail.model)}" if node.type == "usage" else SUMMARIES
-            self._count(key, detail.usage)
+        if detail is None or detail.usage is None:
+            return
+        key: tuple[object, object] = (SUMMARIES, SUMMARIES)
+        if node.type in ("message", "usage"):
+            key = (_word(detail.provider), _word(detail.model))
+        usage = self._usage.get(key)
+        if usage is None:
+            usage = self._usage[key] = ModelUsage()
+        usage.add(detail.usage)
 
-    def _count(self, key: str, usage: Usage) -> None:
-        self.total.add(usage)
-        self.by_model.setdefault(key, ModelUsage()).add(usage)
+    @property
+    def total(self) -> ModelUsage:
+        """Usage of all models together."""
+        total = ModelUsage()
+        for usage in self._usage.values():
+            total.include(usage)
+        return total
+
+    @property
+    def by_model(self) -> dict[str, ModelUsage]:
+        """Usage under a key `provider/model` each, and `summaries`."""
+        return {SUMMARIES if key[0] is SUMMARIES else f"{key[0]}/{key[1]}": usage for key, usage in self._usage.items()}
 
 
 def _word(value: object) -> str:

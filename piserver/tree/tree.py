@@ -56,10 +56,13 @@ class Tree:
         index, kind = len(self.nodes), intern(head.type)
         if parent is not None:
             node = Node(index, line, id, kind, head.timestamp, parent_id, parent, parent.depth + 1, parent.state)
-            if parent.children:
-                cast("list[Node]", parent.children).append(node)
+            siblings = parent.children
+            if not siblings:
+                parent.children = (node,)  # nearly all have one child: a tuple is half as large as a list
+            elif isinstance(siblings, list):
+                siblings.append(node)
             else:
-                parent.children = [node]
+                parent.children = [*siblings, node]
         else:
             node = Node(index, line, id, kind, head.timestamp, parent_id, None, 0, ROOT_STATE)
             self.roots.append(node)

@@ -146,4 +146,10 @@ def recorded_model(provider: Any, model_id: Any) -> dict[str, Any]:
 
 
 def _statistics(statistics: Statistics) -> dict[str, Any]:
-    return asdict(statistics)
+    return {
+        "entries": statistics.entries,
+        "messages": statistics.messages,
+        "roles": statistics.roles,
+        "total": asdict(statistics.total),
+        "by_model": {name: asdict(usage) for name, usage in statistics.by_model.items()},
+    }
