@@ -12,6 +12,7 @@ from typing import Literal
 
 from msgspec import UNSET
 
+from piserver.entries.codec import MessageHead
 from piserver.tree import Diagnostic, Node, State, Tree
 from piserver.tree.node import ROOT_STATE
 
@@ -53,6 +54,33 @@ class Selection:
     def state(self) -> State:
         """Model, thinking level and tools at the leaf."""
         return ROOT_STATE if self.leaf is None else self.leaf.state
+
+    def last_usage(self) -> int | None:
+        """The place of the last answer whose usage still says how large the context was, as a provider reported it.
+
+        It ended well, came after the newest compaction and has not been edited.
+        """
+        for place in range(len(self.nodes) - 1, -1, -1):
+            detail = self.nodes[place].detail
+            if self.reasons[place] in ("compaction", "kept"):
+                return None
+            if (
+                isinstance(detail, MessageHead)
+                and detail.usage is not None
+                and detail.stop_reason not in ("error", "aborted")
+                and self.nodes[place].role == "assistant"
+                and self.nodes[place].id not in self.edits
+                and detail.usage.total > 0
+            ):
+                return place
+        return None
+
+    def since(self, place: int) -> Selection:
+        """The part of the selection from a place on."""
+        nodes = self.nodes[place:]
+        chosen = {node.id for node in nodes}
+        edits = {target: edit for target, edit in self.edits.items() if edit.id in chosen}
+        return Selection(self.leaf, nodes, self.reasons[place:], edits)
 
     def not_selected(self) -> Iterator[Excluded]:
         """The entries of the path that a compaction left behind, newest first. Cost: the whole path."""

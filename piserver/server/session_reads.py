@@ -137,18 +137,17 @@ class ReadMethods:
         path = session.statistics(entry_id)
         place = views.position(session, opened.handle)
         file = views.statistics(session.storage.statistics)
-        selection = session.select(entry_id)
-        entries = await session.storage.read(selection.nodes)
-
-        def estimate() -> shapes.ContextTokens:
-            context = project(selection, entries)
-            return _context_tokens(context)
-
+        tokens, answer = await session.context_tokens(entry_id)
         return p.StatsResult(
             **place,
             file=file,
             path=views.statistics(path),
-            context=await _computed(estimate, entries),
+            context=shapes.ContextTokens(
+                total=tokens.tokens,
+                usage=tokens.usage_tokens,
+                trailing=tokens.trailing_tokens,
+                usage_entry_id=answer.id if answer else None,
+            ),
             window=None,
             percent=None,
         )

@@ -33,7 +33,7 @@ def preview(entry: Entry) -> str:
 
 def search_text(entry: Entry) -> str:
     """Everything readable in an entry, for a search."""
-    return "\n".join(_words(entry.type, entry.value, thinking=True))
+    return "\n".join(filter(None, _words(entry.type, entry.value, thinking=True)))
 
 
 def message_text(message: dict[str, Any]) -> str:

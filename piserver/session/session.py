@@ -13,9 +13,11 @@ from itertools import groupby
 from typing import Any, cast
 
 import anyio
+import anyio.to_thread
 from msgspec import UNSET
 
-from piserver.context import Context, Projector, Selection, Transform, project, select
+from piserver.context import Context, ContextTokens, Projector, Selection, Transform, project, select
+from piserver.entries.codec import MessageHead
 from piserver.entries.entry import Entry
 from piserver.entries.header import Header
 from piserver.entries.messages import InvalidEntryError
@@ -56,6 +58,8 @@ class _Current:
 
 
 CURRENT = _Current()
+_INLINE = 256 * 1024
+"""Bytes of entries beyond which their estimate is made in a worker thread."""
 
 
 def _now() -> int:
@@ -404,6 +408,28 @@ class Session:
         selection = self.select(entry_id)
         entries = await self.storage.read(selection.nodes)
         return project(selection, entries, transforms=transforms, projectors=projectors)
+
+    async def context_tokens(self, entry_id: str | None | _Current = CURRENT) -> tuple[ContextTokens, Node | None]:
+        """An estimate of the context at an entry, and the answer whose reported usage it starts from, if there is one.
+
+        Only what came after that answer is read. Raises EntryNotFoundError, StorageError.
+        """
+        selection = self.select(entry_id)
+        place = selection.last_usage()
+        later = selection.since(0 if place is None else place + 1)
+        entries = await self.storage.read(later.nodes)
+
+        def estimate() -> int:
+            return sum(message.tokens for message in project(later, entries).messages)
+
+        few = sum(map(self.storage.size_of, later.nodes)) < _INLINE
+        trailing = estimate() if few else await anyio.to_thread.run_sync(estimate)
+        if place is None:
+            return ContextTokens(trailing, 0, trailing, None), None
+        answer = selection.nodes[place]
+        usage = answer.detail.usage if isinstance(answer.detail, MessageHead) else None
+        used = int(usage.total) if usage else 0
+        return ContextTokens(used + trailing, used, trailing, place), answer
 
     def _at(self, entry_id: str | None | _Current) -> Node | None:
         if isinstance(entry_id, _Current):
