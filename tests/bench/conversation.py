@@ -119,7 +119,7 @@ class Conversation:
     def _frame(self) -> bytes:
         while (head := self._read.find(b"\r\n\r\n")) < 0:
             self._more()
-        fields = (field.split(b":") for field in self._read[:head].split(b"\r\n"))
+        fields = (field.split(b":") for field in bytes(self._read[:head]).split(b"\r\n"))
         length = next(int(value) for name, value in fields if name.lower() == b"content-length")
         return self._take(head + 4, length)
 

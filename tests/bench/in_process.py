@@ -45,11 +45,8 @@ async def session(path: Path, count: int) -> dict[str, Any]:
     opening += [await _timed(open_again) for _ in range(count - 1)]
     [session] = opened
     rows = await _timed(session.rows)
-    context: list[float] = []
-    for _ in range(3):
-        start = perf_counter()
-        built = await session.build_context()
-        context.append(perf_counter() - start)
+    context = [await _timed(session.build_context) for _ in range(3)]
+    built = await session.build_context()
     start = perf_counter()
     messages = len(built.values)
     decoding = perf_counter() - start

@@ -28,9 +28,11 @@ def large_session(scale: Scale, folder: Path) -> Iterator[Row]:
     copy = WorkingCopy(setting.session_file(scale.entries[-1]), folder)
     env = setting.environment(folder)
 
+    trees: list[str] = []  # the agent's answers to `get_tree`: a time, or an error
+
     def measure_ours() -> dict[str, Any]:
         with copy.lent() as path:
-            return _ours(path, env, scale)
+            return _ours(path, env)
 
     def measure_agent() -> dict[str, Any]:
         with copy.lent() as path:
@@ -38,7 +40,6 @@ def large_session(scale: Scale, folder: Path) -> Iterator[Row]:
         trees.append(result.pop("tree"))
         return result
 
-    trees: list[str] = []  # what became of it: a time, or the error
     found = setting.by_turns(scale.rounds, {"piserver": measure_ours, TERMINAL_AGENT: measure_agent})
     ours, theirs = (setting.medians(results) for results in found.values())
     agent = NAMES[TERMINAL_AGENT]
@@ -56,7 +57,7 @@ def large_session(scale: Scale, folder: Path) -> Iterator[Row]:
     yield Row("Server: search through everything, no hit", ours["searched"])
 
 
-def _ours(path: Path, env: dict[str, str], scale: Scale) -> dict[str, Any]:
+def _ours(path: Path, env: dict[str, str]) -> dict[str, Any]:
     with Conversation(SERVE, env) as server:
         server.initialize()
         snapshot = json.loads(server.ask("session/open", {"path": str(path)}))["result"]

@@ -70,6 +70,7 @@ class _Day:
         self._path: list[str] = []  # ids from the root to the leaf
         self._leaf: str | None = None
         self._cached_tokens = 5_000
+        self._compacted = False
         self._write({"type": "session", "version": 3, "id": id, "timestamp": self._timestamp(), "cwd": cwd})
 
     def work(self, entries: int, compact_at: int | None) -> None:
@@ -81,6 +82,7 @@ class _Day:
             self._add(**entry)
             if self._count == compact_at:
                 self._add(**self._compaction())
+                self._compacted = True
         self._add(**self._assistant([{"type": "text", "text": "All done."}], "stop"))
 
     # --- what happens, as entries without id and parent ---
@@ -98,7 +100,7 @@ class _Day:
             yield self._assistant([{"type": "text", "text": self._text(60, 1_400)}], "stop")
             if chance() < 0.12:
                 yield self._aside()
-            if chance() < 0.05 and len(self._path) > 100:
+            if chance() < 0.05 and len(self._path) > 100 and not self._compacted:  # it stays on the path
                 target = self._path[-self._random.randint(5, 60)]
                 yield {"type": "leaf", "targetId": target}
                 if chance() < 0.5:
@@ -212,8 +214,8 @@ class _Day:
         id = f"{self._count * 2_654_435_761 % 2**32:08x}"
         self._write({"type": type, "id": id, "parentId": self._leaf, "timestamp": self._timestamp(), **fields})
         if type == "leaf":
-            self._leaf = fields["targetId"]
-            del self._path[self._path.index(self._leaf, -100) + 1 :]
+            self._leaf = target = fields["targetId"]
+            del self._path[self._path.index(target, -100) + 1 :]
         else:
             self._leaf = id
             self._path.append(id)

@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
@@ -91,7 +91,7 @@ def _generated() -> Path:
 
 
 @contextmanager
-def work_folder() -> Iterator[Path]:
+def work_folder() -> Generator[Path]:
     """A folder for this run, on the same disk as the rest."""
     FOLDER.mkdir(exist_ok=True)
     with TemporaryDirectory(prefix="run-", dir=FOLDER) as path:
@@ -109,7 +109,7 @@ class WorkingCopy:
             os.fsync(file)  # or the first durable append would have to wait for all of it
 
     @contextmanager
-    def lent(self) -> Iterator[Path]:
+    def lent(self) -> Generator[Path]:
         """The file as it was at first."""
         yield self.path
         os.truncate(self.path, self._size)
@@ -120,7 +120,9 @@ class WorkingCopy:
 
 def environment(home: Path, agent: Path | None = None) -> dict[str, str]:
     """Variables for a process that must find no settings, no cache and no network; `agent` holds its sessions."""
-    return os.environ | {
+    # Settings of this process's Python, such as to write no bytecode, would change what is measured.
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    return inherited | {
         "HOME": str(home),
         "XDG_CACHE_HOME": str(home / ".cache"),
         "PI_CODING_AGENT_DIR": str(agent or home / "agent"),
