@@ -21,6 +21,7 @@ from piserver.entries import json
 from piserver.entries.entry import Entry
 from piserver.protocol import sessions as p
 from piserver.protocol import shapes
+from piserver.protocol.encoding import encode
 from piserver.protocol.errors import RequestError
 from piserver.server import views
 from piserver.server.desk import Desk, at, window
@@ -94,7 +95,7 @@ class ReadMethods:
             newer_leaf_id=newer.id if newer else None,
         )
 
-    async def build_context(self, params: p.BuildContextParams, request: Request) -> p.BuildContextResult:
+    async def build_context(self, params: p.BuildContextParams, request: Request) -> p.BuildContextResult | Raw:
         opened = await self._desk.open_sessions.get(params.session_id)
         session = opened.session
         selection = session.select(at(params.entry_id))
@@ -153,10 +154,11 @@ class ReadMethods:
         )
 
 
-async def _computed(work: Callable[[], T], entries: Sequence[Entry]) -> T:
-    """The result of work on entries; if they are small it is quicker than the way to a thread and back."""
-    size = sum(len(entry.raw) for entry in entries)
-    return work() if size <= _LOOP_BYTES else await anyio.to_thread.run_sync(work)
+async def _computed(work: Callable[[], T], entries: Sequence[Entry]) -> T | Raw:
+    """The result of work on entries; large work is done, and its result made JSON, in a worker thread."""
+    if sum(len(entry.raw) for entry in entries) <= _LOOP_BYTES:  # quicker than the way to a thread and back
+        return work()
+    return await anyio.to_thread.run_sync(lambda: Raw(encode(work())))
 
 
 def _context_tokens(context: Context) -> shapes.ContextTokens:

@@ -50,12 +50,16 @@ _TERM = re.compile(r'"([^"]+)"|(\S+)')
 _MOST_RANGES = 100
 _MOST_MATCHES = 10_000
 """Matches that are looked at in one text, most of them empty: `x*` matches between any two letters."""
-_FOLD_TO_ASCII = "|".join(c for c in map(chr, range(128, 0x2200)) if re.search("[a-z]", c.casefold()))
-_HIDDEN = re.compile(rb"\\u(?!00[01])|\xef\xac[\x80-\x86]|" + _FOLD_TO_ASCII.encode())
-"""What may hide letters from a look at bytes: an escape of more than a control character, or a letter that folds to
-ASCII, such as ß, the Kelvin sign or a ligature (U+FB00 to U+FB06)."""
-_FOLD_PIECE = 1 << 18
-"""Characters that are folded at a time: one long turn would make every other thread wait for it."""
+_ESCAPES = re.compile(rb"\\u(?!00[01])")
+"""An escape of more than a control character: it may spell any letter."""
+_FOLDING = (b"\xc3\x9f", b"\xe2\x84\xaa", b"\xc4", b"\xc5", b"\xc7", b"\xe1", b"\xef")
+"""What letters that fold to ASCII begin with: ß and the Kelvin sign, whose first byte is common, then the first bytes
+of all others (the dotted İ, the long s, the ligatures …). A single byte is found at once, a false alarm costs a
+decoding."""
+_PIECE = 1 << 18
+"""Characters or bytes that are looked at in one go: a long turn would make every other thread wait for it."""
+_OVERLAP = 256
+"""Bytes of a piece that are looked at again with the next; longer needles are looked for in one go all the same."""
 _ADDED = "cleared image thinking start left out replaced none true false"
 """Words that an entry's text may hold beside what stands in the entry (see `preview.search_text`)."""
 
@@ -85,7 +89,12 @@ class WordMatcher:
         return self._match_case or (c.lower() == c.upper() and category != "Lm" and not category.startswith("M"))
 
     def may_match(self, raw: bytes) -> bool:
-        return not self.missing(self.needles, raw)
+        missing = self.needles
+        if len(raw) <= _PIECE or any(len(needle) > _OVERLAP for needle in missing):
+            return not self.missing(missing, raw)
+        for start in range(0, len(raw), _PIECE):
+            missing = self.missing(missing, raw[max(0, start - _OVERLAP) : start + _PIECE])
+        return not missing
 
     def missing(self, needles: tuple[bytes, ...], raw: bytes) -> tuple[bytes, ...]:
         text = raw if self._match_case else raw.lower()
@@ -100,11 +109,14 @@ class WordMatcher:
 
 
 def _hides(raw: bytes) -> bool:
-    return (b"\\u" in raw or not raw.isascii()) and _HIDDEN.search(raw) is not None
+    """Whether letters may be spelt here in a way that a look at the bytes does not see."""
+    if b"\\u" in raw and _ESCAPES.search(raw):
+        return True
+    return not raw.isascii() and any(letter in raw for letter in _FOLDING)
 
 
 def _fold(text: str) -> str:
-    return "".join(text[start : start + _FOLD_PIECE].casefold() for start in range(0, len(text), _FOLD_PIECE))
+    return "".join(text[start : start + _PIECE].casefold() for start in range(0, len(text), _PIECE))
 
 
 def _places(text: str, terms: Sequence[str]) -> list[Range]:

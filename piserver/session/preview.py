@@ -12,7 +12,7 @@ from piserver.entries.entry import Entry
 PREVIEW_LENGTH = 160
 """Characters of a preview."""
 
-_CONTROL = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 _MAIN_ARGUMENTS = ("path", "file_path", "command", "pattern", "query", "url")
 
 
@@ -21,7 +21,9 @@ def preview(entry: Entry) -> str:
     pieces: list[str] = []
     length = 0
     for text in _words(entry.type, entry.value):
-        piece = _CONTROL.sub(" ", text[: 4 * PREVIEW_LENGTH]).strip()
+        piece = " ".join(text[: 2 * PREVIEW_LENGTH].split())
+        if not piece.isprintable():
+            piece = _CONTROL.sub(" ", piece).strip()
         if piece:
             pieces.append(piece)
             length += len(piece) + 1
@@ -33,7 +35,7 @@ def preview(entry: Entry) -> str:
 
 def search_text(entry: Entry) -> str:
     """Everything readable in an entry, for a search."""
-    return "\n".join(filter(None, _words(entry.type, entry.value, thinking=True)))
+    return "\n".join(filter(None, _words(entry.type, entry.value, whole=True)))
 
 
 def message_text(message: dict[str, Any]) -> str:
@@ -44,15 +46,15 @@ def message_text(message: dict[str, Any]) -> str:
     return "".join(_text(block.get("text")) for block in content_blocks(content) if block.get("type") == "text")
 
 
-def _words(kind: str, value: dict[str, Any], *, thinking: bool = False) -> Iterator[str]:
-    """The readable parts of an entry, the most telling first."""
+def _words(kind: str, value: dict[str, Any], *, whole: bool = False) -> Iterator[str]:
+    """The readable parts of an entry, the most telling first; with `whole` all thinking and all arguments too."""
     match kind:
         case "message":
             message = value.get("message")
             if isinstance(message, dict):
-                yield from _message(cast("dict[str, Any]", message), thinking)
+                yield from _message(cast("dict[str, Any]", message), whole)
         case "custom_message":
-            yield from _content(value.get("content"), thinking)
+            yield from _content(value.get("content"), whole)
         case "compaction" | "branch_summary":
             yield _text(value.get("summary"))
         case "model_change":
@@ -79,23 +81,23 @@ def _words(kind: str, value: dict[str, Any], *, thinking: bool = False) -> Itera
             yield kind
 
 
-def _message(message: dict[str, Any], thinking: bool) -> Iterator[str]:
+def _message(message: dict[str, Any], whole: bool) -> Iterator[str]:
     match message.get("role"):
         case "bashExecution":
             yield f"$ {_text(message.get('command'))}"
             yield _text(message.get("output"))
         case "toolResult":
             yield f"{_text(message.get('toolName'))}:"
-            yield from _content(message.get("content"), thinking)
+            yield from _content(message.get("content"), whole)
         case "assistant":
-            yield from _content(message.get("content"), thinking)
+            yield from _content(message.get("content"), whole)
             yield _text(message.get("errorMessage"))
         case _:
-            yield from _content(message.get("content"), thinking)
+            yield from _content(message.get("content"), whole)
 
 
-def _content(content: Any, thinking: bool) -> Iterator[str]:
-    """Text first, then calls; thinking only where there is nothing else, or when asked for."""
+def _content(content: Any, whole: bool) -> Iterator[str]:
+    """Text first, then calls; thinking only where there is nothing else, or the whole is asked for."""
     if isinstance(content, str):
         yield content
         return
@@ -103,10 +105,12 @@ def _content(content: Any, thinking: bool) -> Iterator[str]:
     said = False
     for kind in ("text", "toolCall", "image", "thinking"):
         for block in blocks:
-            if block.get("type") != kind or (kind == "thinking" and said and not thinking):
+            if block.get("type") != kind or (kind == "thinking" and said and not whole):
                 continue
             said = True
             yield _block(kind, block)
+            if whole and kind == "toolCall":
+                yield from _strings(block.get("arguments"))
 
 
 def _block(kind: str, block: dict[str, Any]) -> str:
@@ -131,6 +135,19 @@ def _argument(arguments: Any) -> str:
         if isinstance(fields.get(name), str):
             return fields[name]
     return " ".join(value for value in fields.values() if isinstance(value, str))
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """All strings in a JSON value, at any depth, in order."""
+    stack: list[Any] = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, dict):
+            stack += reversed(cast("dict[str, Any]", item).values())
+        elif isinstance(item, list):
+            stack += reversed(cast("list[Any]", item))
 
 
 def content_blocks(content: Any) -> list[dict[str, Any]]:

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from piserver.entries.codec import MessageHead
-from piserver.entries.entry import Entry
-from piserver.session.preview import preview
 from piserver.storage import Storage
 from piserver.tree import Node
 
@@ -97,8 +95,8 @@ def failed(node: Node) -> bool:
     return isinstance(node.detail, MessageHead) and node.detail.stop_reason in ("error", "aborted")
 
 
-def summarise(storage: Storage, node: Node, entry: Entry) -> EntrySummary:
-    """An entry in brief."""
+def summarise(storage: Storage, node: Node, preview: str) -> EntrySummary:
+    """An entry in brief; `preview` is the line by which a person knows it."""
     return EntrySummary(
         id=node.id,
         parent_id=node.parent_id,
@@ -106,7 +104,7 @@ def summarise(storage: Storage, node: Node, entry: Entry) -> EntrySummary:
         type=node.type,
         role=node.role,
         timestamp=node.timestamp,
-        preview=preview(entry),
+        preview=preview,
         label=storage.label(node.id),
         failed=failed(node),
         left_leaf_id=left_leaf(storage, node),

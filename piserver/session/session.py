@@ -369,8 +369,8 @@ class Session:
 
     async def summaries(self, nodes: Sequence[Node]) -> list[EntrySummary]:
         """Entries in brief, in the order given."""
-        entries = await self.storage.read(nodes)
-        return [summarise(self.storage, node, entry) for node, entry in zip(nodes, entries, strict=True)]
+        previews = await self._view.previews(nodes)
+        return [summarise(self.storage, node, text) for node, text in zip(nodes, previews, strict=True)]
 
     async def rows(
         self,

@@ -11,7 +11,7 @@ from piserver.entries.entry import Entry
 from piserver.session.marks import Marks
 from piserver.session.matching import Matcher, matcher
 from piserver.session.outline import Outline
-from piserver.session.preview import content_blocks, search_text
+from piserver.session.preview import content_blocks, preview, search_text
 from piserver.session.rows import Filter, Row, RowWindow, summarise, visible
 from piserver.storage import Storage
 from piserver.tree import Node
@@ -21,6 +21,9 @@ _THREAD_ABOVE = 2_000
 _BATCH = 200
 """Entries whose bodies are read at a time in a search."""
 _MOST_OUTLINES = 8
+_MOST_PREVIEWS = 20_000
+_INLINE = 1024 * 1024
+"""Bytes of entries beyond which their previews are made in a worker thread."""
 _MOST_SEARCHES = 16
 
 
@@ -31,6 +34,7 @@ class View:
         self._storage = storage
         self._outlines: dict[tuple[Filter, str, frozenset[str]], Outline] = {}
         self._found: dict[str, tuple[int, set[str]]] = {}
+        self._previews: dict[int, str] = {}
         self._tool_only: set[str] = set()
         self._tool_only_of = 0
         self._marks = Marks(storage.tree)
@@ -51,12 +55,12 @@ class View:
         if centre is not None and (at := outline.nearest(centre)) is not None:
             offset = max(0, min(at - limit // 2, len(outline.lines) - limit))
         total, window = len(outline.lines), outline.lines[offset : offset + limit]
-        entries = await self._storage.read([line.node for line in window])
+        previews = await self.previews([line.node for line in window])
         marks = self._marks
         marks.move(leaf)
         rows = [
             Row(
-                entry=summarise(self._storage, line.node, entry),
+                entry=summarise(self._storage, line.node, preview),
                 guides=line.guides,
                 children=line.children,
                 hidden=line.hidden,
@@ -66,9 +70,26 @@ class View:
                 in_context=marks.in_context(line.node),
                 orphaned=line.node.orphaned,
             )
-            for number, (line, entry) in enumerate(zip(window, entries, strict=True))
+            for number, (line, preview) in enumerate(zip(window, previews, strict=True))
         ]
         return RowWindow(total, offset, rows, place)
+
+    async def previews(self, nodes: Sequence[Node]) -> list[str]:
+        """The lines by which a person knows entries; those made before are not made again."""
+        known = self._previews
+        texts = {node.index: known[node.index] for node in nodes if node.index in known}
+        unknown = [node for node in nodes if node.index not in texts]
+        entries = await self._storage.read(unknown)
+        if sum(len(entry.raw) for entry in entries) > _INLINE:
+            made = await anyio.to_thread.run_sync(lambda: [preview(entry) for entry in entries])
+        else:
+            made = [preview(entry) for entry in entries]
+        fresh = {node.index: text for node, text in zip(unknown, made, strict=True)}
+        if len(known) > _MOST_PREVIEWS:
+            known.clear()
+        known |= fresh
+        texts |= fresh
+        return [texts[node.index] for node in nodes]
 
     async def _outline(self, filter: Filter, query: str, collapsed: frozenset[str]) -> Outline:
         tree = self._storage.tree
