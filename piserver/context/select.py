@@ -109,7 +109,8 @@ def select(tree: Tree, leaf: Node | None) -> Selection:
     for node in selection.nodes:
         if node.type == "context_edit" and isinstance(target := node.head.target_id, str):
             selection.edits[target] = node
-    selection.diagnostics += _broken_ends(leaf)
+    if tree.is_broken:
+        selection.diagnostics += _broken_ends(leaf)
     return selection
 
 

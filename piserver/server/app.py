@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 from typing import Any, cast
 
@@ -111,4 +112,8 @@ def _section(options: Any) -> dict[str, Any] | None:
 
 def serve(framing: FramingName = "lsp", fds: tuple[int, int] | None = None) -> None:
     """Serve one client on stdio (or on the descriptors given), then end the process."""
-    PiServer().start(framing, fds)
+    server = PiServer()
+    # What has been imported stays, and sessions are many small objects that stay too: look for garbage less often.
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 50)
+    server.start(framing, fds)

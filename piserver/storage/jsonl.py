@@ -165,6 +165,8 @@ class JsonlStorage(Storage):
         return self._loader.lengths[node.index]
 
     async def lines(self, nodes: Sequence[Node]) -> list[bytes]:
+        if self._file.closed:
+            raise StorageError(f"{self.path} is closed")
         known, lengths = self.tree.nodes, self._loader.lengths
         if any(node.index >= len(known) or known[node.index] is not node for node in nodes):
             raise StorageError(f"{self.path} was replaced underneath: these entries are of before")

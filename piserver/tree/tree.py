@@ -41,6 +41,7 @@ class Tree:
         self._waiting: dict[str, list[Node]] = {}  # orphans by the parent that is not there (yet)
         self._tail: Node | None = None  # the last entry that moved the leaf
         self._newest: Node | None = None  # the last message or jump
+        self._has_cycles = False
         self._problems: list[Diagnostic] = []
 
     # Growing
@@ -55,7 +56,8 @@ class Tree:
         parent = by_id.get(parent_id) if parent_id is not None else None
         index, kind = len(self.nodes), intern(head.type)
         if parent is not None:
-            node = Node(index, line, id, kind, head.timestamp, parent_id, parent, parent.depth + 1, parent.state)
+            # The parent's own id, not an equal text: one object less for each entry.
+            node = Node(index, line, id, kind, head.timestamp, parent.id, parent, parent.depth + 1, parent.state)
             siblings = parent.children
             if not siblings:
                 parent.children = (node,)  # nearly all have one child: a tuple is half as large as a list
@@ -90,9 +92,11 @@ class Tree:
         if message is None:
             self._report("missing-message", "a message entry without a message", node.line, node.id)
         elif message.role is not UNSET:
-            node.role = intern(message.role)
+            node.role = message.role = intern(message.role)
             if node.role == "assistant":
                 node.detail = message
+                if message.stop_reason is not UNSET:
+                    message.stop_reason = intern(message.stop_reason)
                 model = node.state.model
                 if model is None or model.provider != message.provider or model.model_id != message.model:
                     self._inherit(node)
@@ -179,6 +183,7 @@ class Tree:
             adopting[parent.id].append(child)
             if closes:
                 tops = _Tops()
+                self._has_cycles = True
                 top = min(self._cycle(child), key=_index)
                 above = cast("Node", top.parent)
                 adopting.setdefault(above.id, list(above.children))
@@ -238,6 +243,11 @@ class Tree:
                 reason = f"the last jump's target {target} is not in the file: the leaf is where the jump came from"
                 found.append(Diagnostic("bad-leaf-target", reason, tail.line, None, tail.id))
         return sorted(found, key=lambda diagnostic: diagnostic.line or 0)
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether some path does not end where it should: at an entry that names no parent."""
+        return bool(self._waiting) or self._has_cycles
 
     def __contains__(self, id: str) -> bool:
         return id in self._by_id
