@@ -1,4 +1,4 @@
-"""The command line: `piserver serve`, `call`, `tree` and `demo`.
+"""The command line: `piserver serve`, `call`, `list`, `search`, `tree`, `export` and `demo`.
 
 The exit code is 0 if the thing was done, 1 if it failed, 2 if the command was wrong. What a command needs is imported
 when it runs, so that `--help` is quick and `serve` can take over stdout before anything could be printed there.
@@ -96,6 +96,101 @@ def tree(session: str | None, latest: bool, filter: Any, everything: bool, query
     from piserver.cli.tree import run
 
     run(session, filter="all" if everything else filter, query=query, ids=ids)
+
+
+@main.command("list")
+@click.argument("directory", required=False, type=click.Path(file_okay=False))
+@click.option("--all", "everywhere", is_flag=True, help="The sessions of all directories.")
+@click.option("--query", metavar="WORDS", help="Only those with all these words in name, first message or directory.")
+@click.option("--since", metavar="DATE", help="Only those changed since then (ISO-8601).")
+@click.option("--until", metavar="DATE", help="Only those not changed since then.")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=1000, show_default=True)
+@click.option("--ids", is_flag=True, help="Show the sessions' ids.")
+def list_sessions(
+    directory: str | None,
+    everywhere: bool,
+    query: str | None,
+    since: str | None,
+    until: str | None,
+    limit: int,
+    ids: bool,
+) -> None:
+    """List the sessions of a DIRECTORY, newest first.
+
+    By default it is the working directory.
+    """
+    if directory is not None and everywhere:
+        raise click.UsageError("Give either a directory or --all.")
+    from piserver.cli.listing import run
+
+    run(None if everywhere else directory or ".", query=query, since=since, until=until, limit=limit, ids=ids)
+
+
+@main.command()
+@click.argument("query")
+@click.option("--session", metavar="PATH|ID", help="Search this session alone.")
+@click.option("--all", "everywhere", is_flag=True, help="Search the sessions of all directories.")
+@click.option("--regex", is_flag=True, help="QUERY is a regular expression (RE2).")
+@click.option("--match-case", is_flag=True, help="Tell upper from lower case.")
+@click.option("--role", "roles", multiple=True, metavar="ROLE", help="Only messages of this role; may be repeated.")
+@click.option("--type", "types", multiple=True, metavar="TYPE", help="Only entries of this type; may be repeated.")
+@click.option("--limit", type=click.IntRange(1, 1000), default=100, show_default=True)
+@click.option("--ids", is_flag=True, help="Show the entries' ids.")
+def search(
+    query: str,
+    session: str | None,
+    everywhere: bool,
+    regex: bool,
+    match_case: bool,
+    roles: tuple[str, ...],
+    types: tuple[str, ...],
+    limit: int,
+    ids: bool,
+) -> None:
+    """Find what was said, newest first.
+
+    QUERY are words that an entry must hold, "quoted" ones as phrases. By default the sessions of the working
+    directory are searched, with all their branches.
+    """
+    if session is not None and everywhere:
+        raise click.UsageError("Give either --session or --all.")
+    from piserver.cli.search import run
+
+    options = {"regex": regex, "match_case": match_case, "roles": roles, "types": types, "limit": limit}
+    run(query, session, everywhere=everywhere, ids=ids, **options)
+
+
+@main.command()
+@click.argument("session", metavar="[PATH|ID]", required=False)
+@click.option("--latest", is_flag=True, help="The newest session of the working directory; this is the default.")
+@click.option(
+    "--form",
+    type=click.Choice(["markdown", "html", "jsonl"]),
+    help="By default what the ending of FILE says, else markdown.",
+)
+@click.option("--tree", "whole", is_flag=True, help="All branches, not only the way to the leaf.")
+@click.option("--entry", metavar="ID", help="The way to this entry.")
+@click.option("--redact", is_flag=True, help="Replace keys, tokens and passwords; a net, and not a proof.")
+@click.option("-o", "--output", metavar="FILE", help="Write a file, by default to stdout.")
+@click.option("--overwrite", is_flag=True, help="Write over a FILE that exists.")
+def export(
+    session: str | None,
+    latest: bool,
+    form: Any,
+    whole: bool,
+    entry: str | None,
+    redact: bool,
+    output: str | None,
+    overwrite: bool,
+) -> None:
+    """Write a session as Markdown, as one HTML page, or as a session file of its own."""
+    if session is not None and latest:
+        raise click.UsageError("Give either a session or --latest.")
+    if whole and entry is not None:
+        raise click.UsageError("A tree is exported whole: give either --tree or --entry.")
+    from piserver.cli.export import run
+
+    run(session, form=form, whole=whole, entry=entry, redact=redact, output=output, overwrite=overwrite)
 
 
 @main.command()

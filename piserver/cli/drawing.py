@@ -16,13 +16,24 @@ from rich.text import Text
 from piserver.protocol.sessions import Snapshot
 from piserver.protocol.shapes import EntrySummary, Row
 
-__all__ = ["age", "draw_entry", "draw_header", "draw_row", "draw_warnings", "legend", "print_line"]
+__all__ = [
+    "LOOKS",
+    "age",
+    "clean",
+    "count",
+    "draw_entry",
+    "draw_header",
+    "draw_row",
+    "draw_warnings",
+    "legend",
+    "print_line",
+]
 
 MOST_LEVELS = 12
 _GUIDES = {"|": "│  ", "+": "├─ ", "L": "└─ "}
 
 # An icon and a style for each role, or type where there is no role.
-_LOOKS = {
+LOOKS = {
     "user": ("❯", "bold cyan"),  # noqa: RUF001  # nobody types it
     "assistant": ("◆", "green"),
     "toolResult": ("↳", "blue"),
@@ -40,7 +51,7 @@ def draw_row(row: Row, now: datetime | None = None, *, ids: bool = False) -> Tex
     if now is not None:
         line.append(f"{age(row.timestamp, now):>4} ", "dim")
     if ids:
-        line.append(f"{_clean(row.id)} ", "dim")
+        line.append(f"{clean(row.id)} ", "dim")
     line.append_text(_mark(row))
     line.append(_guides(row.guides), "dim")
     line.append_text(draw_entry(row, faded=row.on_path is not True))
@@ -65,19 +76,19 @@ def _mark(row: Row) -> Text:
 
 def draw_entry(entry: EntrySummary, *, faded: bool = False) -> Text:
     """An entry in brief: icon, label, and its first words; what is no message is named by its type."""
-    icon, style = _LOOKS.get(entry.role or entry.type, ("·", "dim"))
+    icon, style = LOOKS.get(entry.role or entry.type, ("·", "dim"))
     dim = " dim" if faded else ""
     line = Text().append(f"{icon} ", style + dim)
     if entry.label is not UNSET:
-        line.append(f"[{_clean(entry.label)}] ", "bold yellow")
+        line.append(f"[{clean(entry.label)}] ", "bold yellow")
     if entry.type not in ("message", "custom_message"):
-        line.append(f"{_clean(entry.type.removesuffix('_change').replace('_', ' '))}: ", "dim italic")
+        line.append(f"{clean(entry.type.removesuffix('_change').replace('_', ' '))}: ", "dim italic")
     if entry.failed is True:
         line.append("✗ ", "bold red")
     said = "bold" if entry.role == "user" else "red" if entry.failed is True else ""
-    if entry.role in ("toolResult", "bashExecution") or (entry.type not in _LOOKS and entry.type != "message"):
+    if entry.role in ("toolResult", "bashExecution") or (entry.type not in LOOKS and entry.type != "message"):
         said = "dim"
-    words = _clean(entry.preview) or f"({_clean(entry.role or 'nothing')})"
+    words = clean(entry.preview) or f"({clean(entry.role or 'nothing')})"
     line.append(words, said + dim if dim not in said else said)
     return line
 
@@ -85,10 +96,10 @@ def draw_entry(entry: EntrySummary, *, faded: bool = False) -> Text:
 def draw_header(snapshot: Snapshot, *, where: bool = True) -> Text:
     """The session in a line: its name, its directory (`where`), sizes, cost, the model at the leaf."""
     info, totals, model = snapshot.info, snapshot.statistics, snapshot.state.model
-    line = Text().append(_clean(info.name or info.first_message or "(no name)"), "bold")
+    line = Text().append(clean(info.name or info.first_message or "(no name)"), "bold")
     facts = [info.cwd] if where and info.cwd else []
-    facts.append(_count(totals.entries, "entry", "entries"))
-    facts.append(_count(totals.messages, "message", "messages"))
+    facts.append(count(totals.entries, "entry", "entries"))
+    facts.append(count(totals.messages, "message", "messages"))
     if totals.usage.total_tokens:
         facts.append(f"{totals.usage.total_tokens:,.0f} tokens")
     if totals.usage.cost:
@@ -96,20 +107,20 @@ def draw_header(snapshot: Snapshot, *, where: bool = True) -> Text:
     if model is not None:
         facts.append(f"{model.provider}/{model.model_id}")
     for fact in facts:
-        line.append(" ").append(f"· {_clean(fact)}", "dim")
+        line.append(" ").append(f"· {clean(fact)}", "dim")
     return line
 
 
 def draw_warnings(snapshot: Snapshot) -> Iterator[Text]:
     """What the person should know of the file, a line each."""
     if snapshot.read_only is not None:
-        yield Text(f"⚠ Nothing can be written: {_clean(snapshot.read_only)}", "yellow")
+        yield Text(f"⚠ Nothing can be written: {clean(snapshot.read_only)}", "yellow")
     if snapshot.newer_leaf_id is not None:
-        yield Text(f"⚠ Another branch was written to later: {_clean(snapshot.newer_leaf_id)}", "yellow")
+        yield Text(f"⚠ Another branch was written to later: {clean(snapshot.newer_leaf_id)}", "yellow")
     for found in snapshot.diagnostics:
         line = f"line {found.line}"
         where = "" if found.line is UNSET or line in found.message else f"{line}: "
-        yield Text(f"⚠ {where}{_clean(found.message)} ({found.kind})", "yellow")
+        yield Text(f"⚠ {where}{clean(found.message)} ({found.kind})", "yellow")
     if (more := snapshot.diagnostics_total - len(snapshot.diagnostics)) > 0:
         yield Text(f"⚠ and {more} more", "yellow")
 
@@ -143,10 +154,11 @@ def print_line(console: Console, line: Text) -> None:
         console.print(line, soft_wrap=True, highlight=False)
 
 
-def _count(number: int, one: str, many: str) -> str:
+def count(number: int, one: str, many: str) -> str:
+    """A number of things."""
     return f"{number:,} {one if number == 1 else many}"
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
     """Without control characters, which could do anything to a terminal, and without lone surrogates."""
     return "".join(c if c.isprintable() else " " if c.isspace() else "\N{REPLACEMENT CHARACTER}" for c in text)

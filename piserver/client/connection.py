@@ -21,13 +21,15 @@ from piserver.protocol.base import Params, Shape
 from piserver.protocol.encoding import encode
 from piserver.protocol.registry import NOTIFICATIONS
 
-__all__ = ["Connection", "Notification", "Notifications", "Progress", "ProgressCallback"]
+__all__ = ["Connection", "Notification", "Notifications", "PartialCallback", "Progress", "ProgressCallback"]
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
 METHOD_NOT_FOUND = -32601
+_PARTIAL = "partial-"
+"""What a request's id becomes its token for partial results with."""
 
 
 class Progress(Shape):
@@ -40,6 +42,7 @@ class Progress(Shape):
 
 
 ProgressCallback = Callable[[Progress], object]
+PartialCallback = Callable[[Any], object]
 
 
 class Notification(msgspec.Struct, frozen=True):
@@ -91,11 +94,13 @@ class Notifications:
 class _Pending:
     """A request on its way: done, with a reply or without one if the connection is lost."""
 
-    __slots__ = ("done", "progress", "reply")
+    __slots__ = ("done", "kind", "partial", "progress", "reply")
 
-    def __init__(self, progress: ProgressCallback | None) -> None:
+    def __init__(self, progress: ProgressCallback | None, partial: PartialCallback | None, kind: Any) -> None:
         self.done = anyio.Event()
         self.progress = progress
+        self.partial = partial
+        self.kind = kind  # of the result and of its parts
         self.reply: Message | None = None
 
 
@@ -138,6 +143,7 @@ class Connection:
         result_type: type[T],
         *,
         progress: ProgressCallback | None = ...,
+        partial: PartialCallback | None = ...,
     ) -> T: ...
     @overload
     async def request(
@@ -147,6 +153,7 @@ class Connection:
         result_type: None = None,
         *,
         progress: ProgressCallback | None = ...,
+        partial: PartialCallback | None = ...,
     ) -> Any: ...
     async def request(
         self,
@@ -155,6 +162,7 @@ class Connection:
         result_type: Any = None,
         *,
         progress: ProgressCallback | None = None,
+        partial: PartialCallback | None = None,
     ) -> Any:
         """Sends a request and returns its result; see `Client.request`.
 
@@ -164,10 +172,14 @@ class Connection:
         if self._lost is not None:
             raise ConnectionLost(*self._lost.args)
         self._last_id = id = self._last_id + 1
-        pending = self._pending[id] = _Pending(progress)
-        if progress is not None:
+        kind: Any = Any if result_type is None else result_type
+        pending = self._pending[id] = _Pending(progress, partial, kind)
+        tokens: dict[str, Any] = {} if progress is None else {"workDoneToken": id}
+        if partial is not None:
+            tokens["partialResultToken"] = f"{_PARTIAL}{id}"
+        if tokens:
             fields: dict[str, Any] = msgspec.to_builtins(params) if isinstance(params, Params) else dict(params or {})
-            params = fields | {"workDoneToken": id}
+            params = fields | tokens
         try:
             self._post({"jsonrpc": "2.0", "id": id, "method": method}, params)
             await pending.done.wait()
@@ -181,7 +193,7 @@ class Connection:
         if pending.reply.error is not UNSET:
             raise as_exception(pending.reply.error)
         result = pending.reply.result
-        return decode(b"null" if result is UNSET else result, Any if result_type is None else result_type)
+        return decode(b"null" if result is UNSET else result, kind)
 
     def notify(self, method: str, params: Params | Mapping[str, Any] | None = None) -> None:
         """Sends a notification; dropped if the connection is lost."""
@@ -270,11 +282,16 @@ class Connection:
             return
         try:
             report = decode(params, _ProgressParams)
-        except msgspec.ValidationError:
-            return  # a partial result, say
-        pending = self._pending.get(report.token) if isinstance(report.token, int) else None
-        if pending is not None and pending.progress is not None:
-            _call(pending.progress, report.value)
+            id = report.token.removeprefix(_PARTIAL) if isinstance(report.token, str) else report.token
+            pending = self._pending.get(int(id)) if isinstance(id, int) or id.isdecimal() else None
+            if pending is None:
+                return
+            if isinstance(report.token, str) and pending.partial is not None:
+                _call(pending.partial, decode(report.value, pending.kind))
+            elif isinstance(report.token, int) and pending.progress is not None:
+                _call(pending.progress, decode(report.value, Progress))
+        except msgspec.ValidationError as error:
+            log.error("a report does not fit its type: %s", error)
 
     def _tell(self, method: str, params: Raw | UnsetType) -> None:
         callbacks = self._callbacks.get(method, [])
@@ -293,7 +310,7 @@ class Connection:
 
 class _ProgressParams(Shape):
     token: int | str
-    value: Progress
+    value: Raw
 
 
 def _call(callback: Callable[[Any], object], value: Any) -> None:

@@ -8,10 +8,12 @@ from typing import Any, Literal, TypedDict, TypeVar, Unpack, overload
 
 from msgspec import UNSET, UnsetType
 
-from piserver.client.connection import Connection, Notifications, ProgressCallback
+from piserver.client.connection import Connection, Notifications, PartialCallback, ProgressCallback
 from piserver.entries.types import AnyDraft, Replacement
 from piserver.protocol import sessions as p
 from piserver.protocol.base import Empty, Params
+from piserver.protocol.export import ExportParams, ExportResult
+from piserver.protocol.search import SearchParams, SearchResult
 from piserver.protocol.shapes import EntryId
 from piserver.session import Filter
 
@@ -51,6 +53,7 @@ class Client:
         result_type: None = None,
         *,
         progress: ProgressCallback | None = ...,
+        partial: PartialCallback | None = ...,
     ) -> Any: ...
     @overload
     async def request(
@@ -60,6 +63,7 @@ class Client:
         result_type: type[T],
         *,
         progress: ProgressCallback | None = ...,
+        partial: PartialCallback | None = ...,
     ) -> T: ...
     async def request(
         self,
@@ -68,12 +72,14 @@ class Client:
         result_type: Any = None,
         *,
         progress: ProgressCallback | None = None,
+        partial: PartialCallback | None = None,
     ) -> Any:
         """The result of a method: as `result_type`, `msgspec.Raw` for the JSON itself, else as plain values.
 
+        `partial` is called with parts of the result as they come, which are then not in the result; they have its type.
         Raises msgspec.ValidationError for a result of another type, and what the class says.
         """
-        return await self._connection.request(method, params, result_type, progress=progress)
+        return await self._connection.request(method, params, result_type, progress=progress, partial=partial)
 
     def notify(self, method: str, params: Params | Mapping[str, Any] | None = None) -> None:
         """Sends a notification."""
@@ -147,13 +153,20 @@ class Client:
         self,
         cwd: StrPath | UnsetType = UNSET,
         *,
+        query: str | UnsetType = UNSET,
+        since: str | UnsetType = UNSET,
+        until: str | UnsetType = UNSET,
         limit: int = 1000,
         cursor: str | UnsetType = UNSET,
         progress: ProgressCallback | None = None,
+        partial: Callable[[p.ListResult], object] | None = None,
     ) -> p.ListResult:
-        """A page of the sessions of a directory, or of all; `cursor` is the `next_cursor` of the page before."""
-        params = p.ListParams(cwd=_absolute(cwd), limit=limit, cursor=cursor)
-        return await self.request("session/list", params, p.ListResult, progress=progress)
+        """A page of the sessions of a directory, or of all; `cursor` is the `next_cursor` of the page before.
+
+        `partial` is told of sessions as they are read, some twice: what comes later replaces what has the same path.
+        """
+        params = p.ListParams(cwd=_absolute(cwd), query=query, since=since, until=until, limit=limit, cursor=cursor)
+        return await self.request("session/list", params, p.ListResult, progress=progress, partial=partial)
 
     async def latest(self, cwd: StrPath) -> p.LatestResult:
         """The newest session of a working directory."""
@@ -303,6 +316,63 @@ class Client:
             session_id=session_id, entry_id=entry_id, form=form, model=model, estimates=estimates, excluded=excluded
         )
         return await self.request("session/buildContext", params, p.BuildContextResult)
+
+    async def search(
+        self,
+        query: str,
+        *,
+        session_id: str | UnsetType = UNSET,
+        cwd: StrPath | UnsetType = UNSET,
+        regex: bool = False,
+        match_case: bool = False,
+        roles: Sequence[str] = (),
+        types: Sequence[str] = (),
+        limit: int = 100,
+        progress: ProgressCallback | None = None,
+        partial: Callable[[SearchResult], object] | None = None,
+    ) -> SearchResult:
+        """Where something was said: in one session, in those of a directory, or in all.
+
+        `partial` is told of hits as they are found; the result then holds none.
+        """
+        params = SearchParams(
+            query=query,
+            session_id=session_id,
+            cwd=_absolute(cwd),
+            regex=regex,
+            match_case=match_case,
+            roles=list(roles),
+            types=list(types),
+            limit=limit,
+        )
+        return await self.request("session/search", params, SearchResult, progress=progress, partial=partial)
+
+    async def export(
+        self,
+        session_id: str,
+        form: Literal["markdown", "jsonl", "html"],
+        *,
+        scope: Literal["path", "tree"] = "path",
+        entry_id: EntryId | None | UnsetType = UNSET,
+        redact: bool = False,
+        path: StrPath | UnsetType = UNSET,
+        overwrite: bool = False,
+        progress: ProgressCallback | None = None,
+    ) -> ExportResult:
+        """A path of a session, by default that to the leaf, or its tree, to be read or kept elsewhere.
+
+        It is written to `path`, or comes as `content` if it is not too large for that.
+        """
+        params = ExportParams(
+            session_id=session_id,
+            form=form,
+            scope=scope,
+            entry_id=entry_id,
+            redact=redact,
+            path=_absolute(path),
+            overwrite=overwrite,
+        )
+        return await self.request("session/export", params, ExportResult, progress=progress)
 
     async def stats(self, session_id: str, entry_id: EntryId | None | UnsetType = UNSET) -> p.StatsResult:
         """Messages, tokens and cost of the file and of the path to an entry, by default the leaf."""

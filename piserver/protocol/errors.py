@@ -9,8 +9,6 @@ from typing import Any, Literal, TypeGuard, get_args
 __all__ = ["ErrorKind", "RequestError", "is_error_kind"]
 
 ErrorKind = Literal[
-    "auth-missing",
-    "busy",
     "cancelled",
     "client-failed",
     "entry-not-found",
@@ -18,20 +16,13 @@ ErrorKind = Literal[
     "invalid-fork-target",
     "invalid-params",
     "invalid-session",
-    "lease-held",
-    "model-not-found",
-    "nothing-to-compact",
-    "provider-failed",
     "read-only",
-    "run-not-found",
     "session-not-found",
     "stale-cursor",
     "stale-leaf",
     "storage-failed",
-    "summarization-failed",
     "timed-out",
     "too-large",
-    "untrusted",
 ]
 
 REQUEST_FAILED = -32803

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from piserver.protocol import sessions as s
 from piserver.protocol.base import Empty, Params, Shape
+from piserver.protocol.export import ExportParams, ExportResult
 from piserver.protocol.search import SearchParams, SearchResult
 
 PROTOCOL_VERSION = 1
@@ -19,7 +20,7 @@ class MethodSpec:
     params: type[Params]
     result: type[Shape] | type[Empty]
     changes: bool = False
-    """Whether it may write."""
+    """Whether it may write to sessions."""
 
 
 METHODS: dict[str, MethodSpec] = {
@@ -43,6 +44,7 @@ METHODS: dict[str, MethodSpec] = {
     "session/changes": MethodSpec(s.ChangesParams, s.ChangesResult),
     "session/buildContext": MethodSpec(s.BuildContextParams, s.BuildContextResult),
     "session/search": MethodSpec(SearchParams, SearchResult),
+    "session/export": MethodSpec(ExportParams, ExportResult),
     "session/stats": MethodSpec(s.StatsParams, s.StatsResult),
 }
 

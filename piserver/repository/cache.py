@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from pathlib import Path
+from threading import RLock
 
 import msgspec
 from msgspec import Struct
@@ -39,17 +40,19 @@ class ListCache:
         self._path = path
         self._facts: dict[str, _Known] | None = None
         self._changed = False
+        self._lock = RLock()  # lists run in worker threads, several at a time
 
     @property
     def _known(self) -> dict[str, _Known]:
         """All facts; the file is read when the first is asked for."""
-        if self._facts is None:
-            self._facts = {}
-            if self._path is not None:
-                with suppress(OSError, msgspec.MsgspecError):
-                    file = msgspec.json.decode(self._path.read_bytes(), type=_File)
-                    self._facts = file.known if file.version == _VERSION else {}
-        return self._facts
+        with self._lock:
+            if self._facts is None:
+                self._facts = {}
+                if self._path is not None:
+                    with suppress(OSError, ValueError, RecursionError):
+                        file = msgspec.json.decode(self._path.read_bytes(), type=_File)
+                        self._facts = file.known if file.version == _VERSION else {}
+            return self._facts
 
     def get(self, path: str, status: os.stat_result) -> SessionInfo | None:
         """What is known of a file that still has this size and time."""
@@ -59,19 +62,33 @@ class ListCache:
         return known.info
 
     def put(self, path: str, status: os.stat_result, info: SessionInfo) -> None:
-        """Remember a file's facts."""
-        self._known[path] = _Known(status.st_size, status.st_mtime_ns, info)
-        self._changed = True
+        """Remember a file's facts; not those of a broken one, which may be mended without a change of its time."""
+        known = _Known(status.st_size, status.st_mtime_ns, info)
+        if info.broken is not None or not _is_json(path, known):
+            return
+        with self._lock:
+            self._known[path] = known
+            self._changed = True
 
     def save(self, root: Path, present: set[str]) -> None:
         """Write the cache if it has changed; files under `root` that are not `present` are forgotten."""
         start = f"{root}{os.sep}"
-        gone = [path for path in self._known if path.startswith(start) and path not in present]
-        for path in gone:
-            del self._known[path]
-        if self._path is None or not (self._changed or gone):
-            return
-        with suppress(OSError):  # a list without a cache is only slower
-            make_folder(self._path.parent)
-            write_whole(self._path, [msgspec.json.encode(_File(_VERSION, self._known))], replace=True)
-            self._changed = False
+        with self._lock:
+            gone = [path for path in self._known if path.startswith(start) and path not in present]
+            for path in gone:
+                del self._known[path]
+            if self._path is None or not (self._changed or gone):
+                return
+            with suppress(OSError):  # a list without a cache is only slower
+                make_folder(self._path.parent)
+                write_whole(self._path, [msgspec.json.encode(_File(_VERSION, self._known))], replace=True)
+                self._changed = False
+
+
+def _is_json(path: str, known: _Known) -> bool:
+    """Whether facts can be written; a file's name need not be text."""
+    try:
+        msgspec.json.encode((path, known))
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -81,10 +81,6 @@ class Listing:
             found.append(info)
         return found
 
-    def is_known(self, place: Place) -> bool:
-        """Whether all facts of a file are known already."""
-        return self._cache.get(str(place.path), place.status) is not None
-
     def save(self) -> None:
         """Keep what was learnt for the next time."""
         self._cache.save(self._root, {str(place.path) for place in self._files()})

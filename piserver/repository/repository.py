@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
+import anyio
 import anyio.to_thread
 import uuid6
 
@@ -65,7 +66,7 @@ class Repository:
 
     def set_root(self, root: str | Path) -> None:
         """Look for sessions, and make new ones, in another folder from now on."""
-        self.root = Path(root).expanduser()
+        self.root = Path(root).expanduser().absolute()
         self._listing = Listing(self.root, self._cache)
 
     def _session(self, storage: JsonlStorage) -> Session:
@@ -124,7 +125,7 @@ class Repository:
         progress: Callable[[int, int], None] | None = None,
         *,
         filter: ListFilter | None = None,
-    ) -> AsyncIterator[SessionInfo]:
+    ) -> AsyncGenerator[SessionInfo]:
         """All sessions, or those whose header names `cwd`, newest first.
 
         A file that cannot be read as a session is listed as broken, with the others of its folder. `progress` is told
@@ -132,13 +133,16 @@ class Repository:
         """
         wanted = filter or ListFilter(cwd)
         places = await anyio.to_thread.run_sync(self._listing.places, wanted.cwd)
-        for start in range(0, len(places), _BATCH):
-            for info in await anyio.to_thread.run_sync(self._listing.whole, places[start : start + _BATCH]):
-                if wanted.shows(info):
-                    yield info
-            if progress:
-                progress(min(start + _BATCH, len(places)), len(places))
-        await anyio.to_thread.run_sync(self._listing.save)
+        try:
+            for start in range(0, len(places), _BATCH):
+                for info in await anyio.to_thread.run_sync(self._listing.whole, places[start : start + _BATCH]):
+                    if wanted.shows(info):
+                        yield info
+                if progress:
+                    progress(min(start + _BATCH, len(places)), len(places))
+        finally:  # whoever has enough has made us learn something all the same
+            with anyio.CancelScope(shield=True):
+                await anyio.to_thread.run_sync(self._listing.save)
 
     async def list_at_once(self, filter: ListFilter) -> list[SessionInfo]:
         """What `list` will show, as far as that is known without reading whole files; None stands for what is not.
@@ -148,9 +152,9 @@ class Repository:
 
         def look() -> list[SessionInfo]:
             places = self._listing.places(filter.cwd)
-            if all(map(self._listing.is_known, places)):
-                return []
             known = [info for place in places if (info := self._listing.at_once(place)) is not None]
+            if all(info.message_count is not None or info.broken is not None for info in known):
+                return []
             # Words are in a name or a message, of which a file that is not read yet may have any.
             return [
                 info for info in known if filter.shows(info) and (info.message_count is not None or not filter.query)

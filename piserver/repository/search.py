@@ -6,21 +6,28 @@ indexed; the files themselves are read, and most lines are ruled out without bei
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 import anyio.to_thread
 
+from piserver.entries.codec import clean
 from piserver.entries.entry import Entry
 from piserver.session import Session
 from piserver.session.matching import Matcher, Range, snippet
 from piserver.session.preview import search_text
-from piserver.tree import Node, Tree
+from piserver.storage import StorageError
+from piserver.tree import Label, Node, Tree
 
 _BATCH_BYTES = 256 * 1024
-"""Bytes of entries that are matched between two looks at whether the search was cancelled."""
+"""Bytes of entries that are matched between two looks at whether the search was cancelled; a larger one comes alone."""
+_BATCH_ENTRIES = 500
+_STRIDE = 5_000
+"""Entries that are passed over at most before others get a turn."""
+_POINTERS = frozenset({"label", "session_info", "leaf"})
+"""Entries whose text is not searched unless they are asked for: labels and names are found by themselves."""
 _CHUNK = 1024 * 1024
 _OVERLAP = 256
 
@@ -54,6 +61,11 @@ class Scope:
     roles: frozenset[str] = field(default_factory=frozenset[str])
     types: frozenset[str] = field(default_factory=frozenset[str])
 
+    @property
+    def is_narrow(self) -> bool:
+        """Whether only some entries are searched."""
+        return bool(self.roles or self.types)
+
     def holds(self, node: Node) -> bool:
         """Whether an entry is to be searched."""
         return (not self.types or node.type in self.types) and (not self.roles or node.role in self.roles)
@@ -61,87 +73,115 @@ class Scope:
 
 async def search_session(
     session: Session, query: str, matcher: Matcher, scope: Scope
-) -> AsyncIterator[tuple[Hit | None, int]]:
-    """The hits of one session, newest first; None marks progress. The number counts the entries looked at so far."""
-    tree = session.storage.tree
-    tips = _Tips(session)
-    if session.name and (ranges := matcher.find(session.name)) and not scope.types and not scope.roles:
+) -> AsyncGenerator[tuple[Hit | None, int]]:
+    """The hits of one session, newest first; None marks progress. The number counts the entries looked at so far.
+
+    It is the session at the time of the call that is searched. Raises StorageError if the file is closed or replaced
+    meanwhile.
+    """
+    tree, size = session.storage.tree, len(session.storage.tree)
+    branches = _Branches(tree, session.leaf)
+    if session.name and not scope.is_narrow and (ranges := matcher.find(session.name)):
         text, shown = snippet(session.name, ranges)
         yield Hit("name", None, text, shown, None), 0
     exact = tree.get(query.strip())
-    if exact is not None:
-        yield Hit("id", exact, exact.id, [(0, len(exact.id))], await tips.branch(exact)), 0
-    for id, label in sorted(tree.labels.items(), key=lambda item: -item[1].entry.index):
-        node = tree.get(id)
-        if node is not None and scope.holds(node) and (ranges := matcher.find(label.text)):
+    if exact is not None and scope.holds(exact):
+        yield Hit("id", exact, exact.id, [(0, len(exact.id))], await branches.of(exact)), 0
+    for node, label in _labelled(tree, scope):
+        if ranges := matcher.find(label.text):
             text, shown = snippet(label.text, ranges)
-            yield Hit("label", node, text, shown, await tips.branch(node)), 0
-    looked = 0
-    for batch in _batches([node for node in reversed(tree.nodes) if scope.holds(node)], session):
-        entries = await session.storage.read(batch)
-        found = await anyio.to_thread.run_sync(_match, matcher, entries)
-        looked += len(batch)
-        for index, text, ranges in found:
-            node = batch[index]
-            yield Hit("text", node, text, ranges, await tips.branch(node)), looked
+            yield Hit("label", node, text, shown, await branches.of(node)), 0
+    for batch, looked in _batches(session, tree, size, scope):
+        lines = await session.storage.lines(batch)
+        found = await anyio.to_thread.run_sync(_match, matcher, batch, lines, abandon_on_cancel=True)
+        for node, text, ranges in found:
+            yield Hit("text", node, text, ranges, await branches.of(node)), looked
         yield None, looked
 
 
-def _batches(nodes: Sequence[Node], session: Session) -> list[list[Node]]:
-    """Runs of entries of about `_BATCH_BYTES`."""
-    batches: list[list[Node]] = []
-    size = _BATCH_BYTES
-    for node in nodes:
-        if size >= _BATCH_BYTES or len(batches[-1]) >= 500:
-            batches.append([])
-            size = 0
-        batches[-1].append(node)
-        size += session.storage.size_of(node)
-    return batches
+def _labelled(tree: Tree, scope: Scope) -> list[tuple[Node, Label]]:
+    """The labelled entries, the one that was labelled last first."""
+    labels = sorted(tree.labels.items(), key=lambda item: -item[1].entry.index)
+    return [(node, label) for id, label in labels if (node := tree.get(id)) is not None and scope.holds(node)]
 
 
-def _match(matcher: Matcher, entries: Sequence[Entry]) -> list[tuple[int, str, list[Range]]]:
-    found: list[tuple[int, str, list[Range]]] = []
-    for index, entry in enumerate(entries):
-        if matcher.may_match(entry.raw):
-            text = search_text(entry)
+def _batches(session: Session, tree: Tree, size: int, scope: Scope) -> Iterator[tuple[list[Node], int]]:
+    """The first `size` entries backwards, in runs of about `_BATCH_BYTES`, and how many have been passed with each."""
+    batch: list[Node] = []
+    held = 0
+    for looked in range(1, size + 1):
+        if session.storage.tree is not tree:
+            raise StorageError(f"{session.storage.path} was replaced underneath")
+        node = tree.nodes[size - looked]
+        if scope.holds(node) and (scope.types or node.type not in _POINTERS):
+            length = session.storage.size_of(node)
+            if batch and held + length > _BATCH_BYTES:
+                yield batch, looked - 1
+                batch, held = [], 0
+            batch.append(node)
+            held += length
+        if len(batch) == _BATCH_ENTRIES or looked % _STRIDE == 0 or looked == size:
+            yield batch, looked
+            batch, held = [], 0
+
+
+def _match(matcher: Matcher, nodes: Sequence[Node], lines: Sequence[bytes]) -> list[tuple[Node, str, list[Range]]]:
+    found: list[tuple[Node, str, list[Range]]] = []
+    for node, line in zip(nodes, lines, strict=True):
+        raw = clean(line)
+        if matcher.may_match(raw):
+            text = search_text(Entry(node.id, node.type, raw))
             if ranges := matcher.find(text):
-                found.append((index, *snippet(text, ranges)))
+                found.append((node, *snippet(text, ranges)))
     return found
 
 
-class _Tips:
-    """The end of each entry's newest branch, found when the first hit asks for it."""
+class _Branches:
+    """The branch of each entry, worked out when the first hit asks for it; later growth does not show."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._tip: list[int] | None = None
-        self._on_path: set[str] = set()
+    def __init__(self, tree: Tree, leaf: Node | None) -> None:
+        self._tree = tree
+        self._leaf = leaf
+        self._known: tuple[list[Node], list[str | None], set[int]] | None = None
 
-    async def branch(self, node: Node) -> Branch:
-        tree = self._session.storage.tree
-        if self._tip is None or len(self._tip) < len(tree):
-            self._on_path = {ancestor.id for ancestor in tree.ancestors(self._session.leaf)}
-            self._tip = await anyio.to_thread.run_sync(newest_below, tree)
-        tip = tree.nodes[self._tip[node.index]]
-        label: str | None = None
-        for ancestor in tree.ancestors(tip):
-            label = self._session.storage.label(ancestor.id)
-            if label is not None or ancestor is node:
-                break
-        return Branch(tip.id, label, tip.timestamp, node.id in self._on_path)
+    async def of(self, node: Node) -> Branch:
+        if self._known is None:
+            self._known = await anyio.to_thread.run_sync(self._look)
+        ends, labels, path = self._known
+        end = ends[node.index]
+        return Branch(end.id, labels[node.index], end.timestamp, node.index in path)
+
+    def _look(self) -> tuple[list[Node], list[str | None], set[int]]:
+        newest = newest_below(self._tree)
+        labels = _labels_below(self._tree, newest)
+        return [self._tree.nodes[index] for index in newest], labels, {n.index for n in Tree.ancestors(self._leaf)}
 
 
 def newest_below(tree: Tree) -> list[int]:
     """For each entry, by index: the index of the newest entry that descends from it (itself if none does)."""
-    nodes = list(tree.nodes)
-    newest = list(range(len(nodes)))
-    # Parents nearly always come before their children; where one does not, its children pass on what they know later.
-    for node in sorted(nodes, key=lambda node: -node.depth):
-        parent = node.parent
+    newest = list(range(len(tree)))
+    for node, parent in _upwards(tree, len(newest)):
         if parent is not None and newest[node.index] > newest[parent.index]:
             newest[parent.index] = newest[node.index]
     return newest
+
+
+def _labels_below(tree: Tree, newest: list[int]) -> list[str | None]:
+    """For each entry, by index: the label nearest to its newest end on the way there; None if there is none."""
+    known = dict(tree.labels)
+    labels: list[str | None] = [None] * len(newest)
+    for node, parent in _upwards(tree, len(newest)):
+        if labels[node.index] is None and (label := known.get(node.id)) is not None:
+            labels[node.index] = label.text
+        if parent is not None and newest[node.index] == newest[parent.index]:
+            labels[parent.index] = labels[node.index]
+    return labels
+
+
+def _upwards(tree: Tree, size: int) -> Iterator[tuple[Node, Node | None]]:
+    """The first `size` entries with their parents, children before parents; the tree may grow meanwhile."""
+    for node in sorted(tree.nodes[:size], key=lambda node: -node.depth):
+        yield node, node.parent if node.parent is not None and node.parent.index < size else None
 
 
 def file_may_match(path: Path, matcher: Matcher) -> bool:
@@ -150,6 +190,8 @@ def file_may_match(path: Path, matcher: Matcher) -> bool:
     if any(len(needle) > _OVERLAP for needle in missing):
         return True
     try:
+        if not path.is_file():  # opening a pipe would wait for its writer
+            return False
         with path.open("rb") as file:
             rest = b""
             while missing and (chunk := file.read(_CHUNK)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import aclosing
 from functools import partial
 from pathlib import Path
 
@@ -109,17 +110,18 @@ class FileMethods:
         found: list[SessionInfo] = []
         sent = count = 0
         more = False
-        async for item in self._desk.repository.list(progress=report, filter=wanted):
-            count += 1
-            if count <= skip:
-                continue
-            if len(found) >= params.limit:
-                more = True
-                break
-            found.append(item)
-            if streaming and len(found) - sent >= _BATCH:
-                await self._stream(request, found[sent:])
-                sent = len(found)
+        async with aclosing(self._desk.repository.list(progress=report, filter=wanted)) as listing:
+            async for item in listing:
+                count += 1
+                if count <= skip:
+                    continue
+                if len(found) >= params.limit:
+                    more = True
+                    break
+                found.append(item)
+                if streaming and len(found) - sent >= _BATCH:
+                    await self._stream(request, found[sent:])
+                    sent = len(found)
         if streaming:
             await self._stream(request, found[sent:])
         return p.ListResult(

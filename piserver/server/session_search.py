@@ -4,19 +4,32 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import dataclass
 from pathlib import Path
 
+import anyio
 import anyio.to_thread
 
 from piserver.entries.text import utf16_length
 from piserver.protocol.errors import RequestError
-from piserver.protocol.search import Branch, SearchHit, SearchParams, SearchResult
+from piserver.protocol.search import Branch, SearchHit, SearchParams, SearchResult, TextRange
 from piserver.repository import SessionNotFoundError
 from piserver.repository.search import Hit, Scope, file_may_match, search_session
 from piserver.server.desk import Desk, chosen
 from piserver.server.dispatch import Request
 from piserver.session import Session
 from piserver.session.matching import InvalidQueryError, Matcher, matcher
+from piserver.storage import StorageError
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A session to be searched, under the id by which the client knows it; it is number `number` of `count`."""
+
+    session: Session
+    handle: str
+    number: int
+    count: int
 
 
 class SearchMethods:
@@ -26,62 +39,92 @@ class SearchMethods:
         self._desk = desk
 
     async def search(self, params: SearchParams, request: Request) -> SearchResult:
+        if isinstance(params.session_id, str) and isinstance(params.cwd, str):
+            raise RequestError("invalid-params", "give either sessionId or cwd", data={"field": "cwd"})
         try:
             wanted = matcher(params.query, regex=params.regex, match_case=params.match_case)
         except InvalidQueryError as error:
             raise RequestError("invalid-params", str(error), data={"field": "query"}) from None
         request.progress.begin("Searching", percentage=0)
-        scope = Scope(frozenset(params.roles), frozenset(params.types))
-        result = SearchResult(hits=[], sessions_searched=0, limited=False)
-        seen: set[tuple[str, str]] = set()
-        async with aclosing(self._sessions(params, wanted, request)) as sessions:
-            async for session, handle in sessions:
-                result.sessions_searched += 1
-                async for hit, looked in search_session(session, params.query, wanted, scope):
-                    if hit is None:
-                        request.progress.report(f"{looked} entries", 100 * looked // max(session.revision, 1))
-                    elif not _is_copy(hit, seen):
-                        if len(result.hits) == params.limit:
-                            result.limited = True
-                            return self._answer(result, request)
-                        result.hits.append(_hit(hit, session, handle))
-                        await self._stream(result, request)
-        return self._answer(result, request)
-
-    async def _stream(self, result: SearchResult, request: Request) -> None:
-        """Send the newest hit at once, if the client wants that."""
+        search = _Search(self._desk, params, request, wanted)
+        async with aclosing(search.places()) as places:
+            async for place in places:
+                try:
+                    await search.look_in(place)
+                except StorageError:
+                    if isinstance(params.session_id, str):
+                        raise
+                    # It was closed, deleted or replaced meanwhile: what it held is of no use any more.
+                if search.result.limited:
+                    break
         if request.partial_result_token is not None:
+            search.result.hits = []
+        return search.result
+
+
+class _Search:
+    """One search on its way."""
+
+    def __init__(self, desk: Desk, params: SearchParams, request: Request, wanted: Matcher) -> None:
+        self._desk = desk
+        self._params = params
+        self._request = request
+        self._wanted = wanted
+        self._scope = Scope(frozenset(params.roles), frozenset(params.types))
+        self._seen: set[tuple[str, str]] = set()
+        self._percentage = 0
+        self.result = SearchResult(hits=[], sessions_searched=0, limited=False)
+
+    async def look_in(self, place: _Place) -> None:
+        """Search one session, up to the limit."""
+        session, result = place.session, self.result
+        async with aclosing(search_session(session, self._params.query, self._wanted, self._scope)) as hits:
+            async for hit, looked in hits:
+                if hit is None:
+                    self._report((place.number + looked / max(session.revision, 1)) / place.count)
+                elif not _is_copy(hit, self._seen):
+                    if len(result.hits) == self._params.limit:
+                        result.limited = True
+                        return
+                    result.hits.append(_hit(hit, session, place.handle))
+                    await self._stream()
+
+    async def _stream(self) -> None:
+        """Send the newest hit at once, if the client wants that."""
+        token, result = self._request.partial_result_token, self.result
+        if token is not None:
             part = SearchResult(hits=result.hits[-1:], sessions_searched=result.sessions_searched, limited=False)
-            self._desk.server.push("$/progress", {"token": request.partial_result_token, "value": part})
+            self._desk.server.push("$/progress", {"token": token, "value": part})
             await self._desk.server.drained()
 
-    @staticmethod
-    def _answer(result: SearchResult, request: Request) -> SearchResult:
-        if request.partial_result_token is not None:
-            result.hits = []
-        return result
+    def _report(self, done: float) -> None:
+        percentage = min(int(100 * done), 100)
+        if percentage > self._percentage:
+            self._percentage = percentage
+            self._request.progress.report(percentage=percentage)
 
-    async def _sessions(
-        self, params: SearchParams, wanted: Matcher, request: Request
-    ) -> AsyncGenerator[tuple[Session, str]]:
+    async def places(self) -> AsyncGenerator[_Place]:
         """The sessions to search, newest first; those that cannot hold a match are passed over unread."""
-        session_id = chosen(params.session_id)
-        if session_id is not None:
-            opened = await self._desk.open_sessions.get(session_id)
-            yield opened.session, opened.handle
+        if isinstance(self._params.session_id, str):
+            opened = await self._desk.open_sessions.get(self._params.session_id)
+            self.result.sessions_searched = 1
+            yield _Place(opened.session, opened.handle, 0, 1)
             return
-        paths = await self._desk.repository.paths(chosen(params.cwd))
+        paths = await self._desk.repository.paths(chosen(self._params.cwd))
         for number, path in enumerate(paths):
-            request.progress.report(path.name, 100 * number // len(paths))
+            self._report(number / len(paths))
             opened = self._desk.open_sessions.at(path)
             if opened is not None:
-                yield opened.session, opened.handle
-            elif await anyio.to_thread.run_sync(file_may_match, path, wanted):
-                session = await self._open(path)
-                if session is not None:
-                    try:
-                        yield session, session.id
-                    finally:
+                self.result.sessions_searched += 1
+                yield _Place(opened.session, opened.handle, number, len(paths))
+            elif not await anyio.to_thread.run_sync(file_may_match, path, self._wanted, abandon_on_cancel=True):
+                self.result.sessions_searched += 1
+            elif (session := await self._open(path)) is not None:
+                self.result.sessions_searched += 1
+                try:
+                    yield _Place(session, session.id, number, len(paths))
+                finally:
+                    with anyio.CancelScope(shield=True):
                         await session.aclose()
 
     async def _open(self, path: Path) -> Session | None:
@@ -109,7 +152,10 @@ def _hit(hit: Hit, session: Session, handle: str) -> SearchHit:
         session_name=session.name,
         match=hit.match,
         snippet=hit.snippet,
-        ranges=[(utf16_length(hit.snippet[:start]), utf16_length(hit.snippet[:end])) for start, end in hit.ranges],
+        ranges=[
+            TextRange(start=utf16_length(hit.snippet[:start]), end=utf16_length(hit.snippet[:end]))
+            for start, end in hit.ranges
+        ],
         entry_id=node.id if node else None,
         type=node.type if node else None,
         role=node.role if node else None,

@@ -14,6 +14,7 @@ from piserver.server.desk import Desk
 from piserver.server.dispatch import Request
 from piserver.server.failures import as_request_error
 from piserver.server.session_changes import ChangeMethods
+from piserver.server.session_export import ExportMethods
 from piserver.server.session_files import FileMethods
 from piserver.server.session_reads import ReadMethods
 from piserver.server.session_search import SearchMethods
@@ -55,6 +56,7 @@ class SessionMethods:
             "session/changes": reads.changes,
             "session/buildContext": reads.build_context,
             "session/search": SearchMethods(self._desk).search,
+            "session/export": ExportMethods(self._desk).export,
             "session/stats": reads.stats,
         }
         for name, spec in METHODS.items():

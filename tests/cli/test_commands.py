@@ -24,6 +24,9 @@ finally:
     assert [line.split()[0] for line in done.stdout.partition("Commands:")[2].splitlines() if line] == [
         "call",
         "demo",
+        "export",
+        "list",
+        "search",
         "serve",
         "tree",
     ]

@@ -33,7 +33,7 @@ async def test_an_expected_error_keeps_its_kind_and_data(echo: Client) -> None:
     with pytest.raises(RequestError, match=r"Busy just now\.") as caught:
         await echo.request("test/fail", {"name": "expected"})
 
-    assert (caught.value.kind, caught.value.retryable, caught.value.data) == ("busy", True, {"runId": "r1"})
+    assert (caught.value.kind, caught.value.retryable, caught.value.data) == ("stale-cursor", True, {"runId": "r1"})
     assert caught.value.__class__.__module__ == "piserver.protocol.errors"
 
 

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import anyio
 import pytest
+from msgspec import UNSET
 
 from piserver.client import Client, Progress, RequestError, connect
 from piserver.client.methods import ChangeOptions
 from piserver.entries.types import CustomMessageDraft, MessageDraft, ModelDraft, Replacement
 from piserver.protocol.registry import METHODS
-from piserver.protocol.sessions import ListChanged, SummaryParams, TargetModel, TreeChanged
+from piserver.protocol.search import SearchResult
+from piserver.protocol.sessions import ListChanged, ListResult, SummaryParams, TargetModel, TreeChanged
 from piserver.protocol.settings import Settings
 
 DEADLINE = 20
@@ -122,6 +124,53 @@ async def test_sessions_are_listed_forked_renamed_and_deleted(client: Client, tm
     assert deleted.path == cloned.info.path
     assert not Path(deleted.path).exists()
     assert heard == ["created", "created", "created", "renamed", "deleted"]
+
+
+async def test_what_was_said_is_found(client: Client, tmp_path: Path) -> None:
+    id = (await client.create(tmp_path, name="Animals")).session_id
+    [cat, dog] = (await client.append(id, user("a cat"), assistant("a cat and a dog"))).entry_ids
+    parts: list[SearchResult] = []
+    reports: list[Progress] = []
+    here = await client.search("cat", session_id=id)
+    dogs = await client.search("D.G", cwd=tmp_path, regex=True, roles=["assistant"], types=["message"], limit=1)
+    none = await client.search("CAT", match_case=True)
+    streamed = await client.search("cat", session_id=id, partial=parts.append, progress=reports.append)
+
+    assert [hit.entry_id for hit in here.hits] == [dog, cat]
+    assert [(hit.entry_id, hit.snippet[hit.ranges[0].start : hit.ranges[0].end]) for hit in dogs.hits] == [(dog, "dog")]
+    assert none.hits == []
+    assert streamed.hits == []
+    assert [hit for part in parts for hit in part.hits] == here.hits
+    assert [report.kind for report in reports][:1] == ["begin"]
+
+
+async def test_lists_are_filtered_and_come_in_parts(client: Client, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        await client.create(tmp_path, name=name)
+    parts: list[ListResult] = []
+    whole = await client.list_sessions(tmp_path)
+    one = await client.list_sessions(tmp_path, query="one", since="2000-01-01")
+    streamed = await client.list_sessions(tmp_path, partial=parts.append)
+
+    assert [info.name for info in whole.sessions] == ["two", "one"]
+    assert [info.name for info in one.sessions] == ["one"]
+    assert (await client.list_sessions(tmp_path, until="2000-01-01")).sessions == []
+    assert streamed.sessions == []
+    assert [info for part in parts for info in part.sessions] == whole.sessions
+
+
+async def test_a_session_is_exported(client: Client, tmp_path: Path) -> None:
+    id = (await client.create(tmp_path)).session_id
+    [one, _] = (await client.append(id, user("one"), assistant("two"))).entry_ids
+    here = await client.export(id, "markdown", entry_id=one, redact=True)
+    there = await client.export(id, "html", scope="tree", path=tmp_path / "page.html")
+    again = await client.export(id, "markdown", path=tmp_path / "page.html", overwrite=True)
+
+    assert isinstance(here.content, str)
+    assert "one" in here.content
+    assert "two" not in here.content
+    assert (there.content, there.path) == (UNSET, str(tmp_path / "page.html"))
+    assert (tmp_path / "page.html").stat().st_size == again.size != there.size
 
 
 async def test_notifications_are_typed(client: Client, tmp_path: Path) -> None:

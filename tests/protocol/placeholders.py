@@ -16,6 +16,8 @@ _WHOLE = {"epoch"}
 """Members that are placeholders as they are."""
 _FREE = {"modified": str, "size": int, "version": str}
 """Members that may hold anything of their type: what a file system or a release says."""
+_PLACE_IN_FILE = re.compile(r".*\.diagnostics\[\d+\]\.offset")
+"""Where something stands in a file, whose header holds a path."""
 
 
 class MismatchError(AssertionError):
@@ -53,6 +55,8 @@ class Placeholders:
         key = path.rpartition(".")[2]
         if key in _FREE and type(expected) is type(actual) is _FREE[key]:
             return
+        if _PLACE_IN_FILE.fullmatch(path) and type(expected) is type(actual) is int:
+            return
         if isinstance(expected, dict) and isinstance(actual, dict):
             _equal(sorted(expected), sorted(actual), f"members of {path or 'the message'}")
             for name, item in expected.items():
@@ -71,6 +75,8 @@ class Placeholders:
     def _match_text(self, expected: str, actual: str, path: str, key: str) -> None:
         if key in _WHOLE:
             return self._bind(key, expected, actual, path)
+        if key == "content":  # Markdown, in which a path may need what that of the document does not
+            actual = actual.replace("\\_", "_")
         found: list[tuple[str, str]] = []
 
         def pattern(kind: str, text: str) -> str:

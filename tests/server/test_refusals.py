@@ -28,6 +28,8 @@ WANTED: dict[str, dict[str, Any]] = {
     "session/getPath": {"sessionId": "S"},
     "session/changes": {"sessionId": "S", "epoch": "e", "since": 0},
     "session/buildContext": {"sessionId": "S"},
+    "session/search": {"query": "q"},
+    "session/export": {"sessionId": "S", "form": "html"},
     "session/stats": {"sessionId": "S"},
 }
 """What each method cannot do without."""

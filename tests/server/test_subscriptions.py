@@ -35,10 +35,10 @@ class Copy:
         self.ids += [entry["id"] for entry in changed["appended"]] + changed["appendedIds"]
         self.revision, self.leaf = changed["revision"], changed["leafId"]
         assert len(self.ids) == self.revision
-        self.name = changed.get("name", self.name)
+        self.name = changed.get("name", self.name) or None
         for id, label in changed["labels"].items():
             self.labels.pop(id, None)
-            if label is not None:
+            if label:
                 self.labels[id] = label
 
     def agrees(self, server: Piserver) -> None:
@@ -87,8 +87,8 @@ def test_labels_names_and_moves_are_told(server: Piserver, session: str) -> None
     server.call("session/setLabel", {"sessionId": session, "entryId": id, "label": None})
     server.call("session/rename", {"sessionId": session, "name": None})
     seen = follow(server, copy, 7)
-    assert [changed["labels"] for changed in seen] == [{id: "l"}, {}, {}, {id: None}, {}]
-    assert [changed.get("name", "-") for changed in seen] == ["-", "n", "-", "-", None]
+    assert [changed["labels"] for changed in seen] == [{id: "l"}, {}, {}, {id: ""}, {}]
+    assert [changed.get("name", "-") for changed in seen] == ["-", "n", "-", "-", ""]
     assert seen[2]["leafId"] == id
     copy.agrees(server)
 

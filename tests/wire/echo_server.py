@@ -33,7 +33,7 @@ class EchoServer(Server):
     def on_initialize(self, params: lsp.InitializeParams) -> None:
         self.options = params.initialization_options
         if self.options == "refuse-me":
-            raise RequestError("untrusted", "This client is not trusted.")
+            raise RequestError("read-only", "This client is not trusted.")
 
 
 class Text(Params):
@@ -141,7 +141,7 @@ def nan(params: Empty, request: Request) -> dict[str, Any]:
 async def fail(params: Name, request: Request) -> None:
     request.progress.begin("failing")
     if params.name == "expected":
-        raise RequestError("busy", "Busy just now.", retryable=True, data={"runId": "r1"})
+        raise RequestError("stale-cursor", "Busy just now.", retryable=True, data={"runId": "r1"})
     if params.name == "timeout":
         with anyio.fail_after(0):
             await anyio.sleep_forever()

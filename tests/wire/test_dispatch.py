@@ -195,7 +195,7 @@ def test_an_unknown_request_is_refused_and_an_unknown_notification_ignored(share
 
 def test_an_expected_error_carries_kind_and_data(shared: Client) -> None:
     error = shared.error("test/fail", {"name": "expected"})
-    data = {"kind": "busy", "retryable": True, "runId": "r1"}
+    data = {"kind": "stale-cursor", "retryable": True, "runId": "r1"}
     assert error == {"code": -32803, "message": "Busy just now.", "data": data}
 
 

@@ -33,7 +33,7 @@ def test_a_second_initialize_is_refused(client: Client) -> None:
 def test_initialize_can_be_refused_and_tried_again(launch: Callable[..., Client]) -> None:
     client = launch()
     params = {"processId": None, "capabilities": {}, "initializationOptions": "refuse-me"}
-    assert client.error("initialize", params)["data"]["kind"] == "untrusted"
+    assert client.error("initialize", params)["data"]["kind"] == "read-only"
     assert client.error("test/echo")["code"] == -32002
     client.initialize()
 

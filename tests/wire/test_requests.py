@@ -147,7 +147,7 @@ def test_a_clients_error_and_a_wrong_reply_reach_the_handler_as_errors(client: C
     cases = [
         ({"error": {"code": -32603, "message": "no"}}, "client-failed"),
         ({"error": {"code": -32800, "message": "no"}}, "cancelled"),
-        ({"error": {"code": 1, "message": "no", "data": {"kind": "untrusted"}}}, "untrusted"),
+        ({"error": {"code": 1, "message": "no", "data": {"kind": "read-only"}}}, "read-only"),
         ({"error": None}, "client-failed"),
         ({"result": {"name": 1}}, "client-failed"),
         ({"result": None}, "client-failed"),

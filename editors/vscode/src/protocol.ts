@@ -8,9 +8,9 @@ export type Filter = "default" | "no-tools" | "user-only" | "labeled" | "all";
 
 export type Durability = "structure" | "always" | "never";
 
-export type DiagnosticKind = "malformed-line" | "recovered-entry" | "torn-tail" | "duplicate-id" | "missing-parent" | "absent-parent" | "parent-cycle" | "bad-leaf-target" | "bad-label" | "bad-context-edit" | "missing-message" | "off-path-first-kept" | "header" | "newer-version" | "missing-cwd" | "unpaired-result";
+export type DiagnosticKind = "malformed-line" | "recovered-entry" | "torn-tail" | "duplicate-id" | "missing-parent" | "absent-parent" | "parent-cycle" | "bad-leaf-target" | "bad-label" | "bad-context-edit" | "missing-message" | "off-path-first-kept" | "header" | "newer-version" | "missing-cwd";
 
-export type ErrorKind = "auth-missing" | "busy" | "cancelled" | "client-failed" | "entry-not-found" | "invalid-entry" | "invalid-fork-target" | "invalid-params" | "invalid-session" | "lease-held" | "model-not-found" | "nothing-to-compact" | "provider-failed" | "read-only" | "run-not-found" | "session-not-found" | "stale-cursor" | "stale-leaf" | "storage-failed" | "summarization-failed" | "timed-out" | "too-large" | "untrusted";
+export type ErrorKind = "cancelled" | "client-failed" | "entry-not-found" | "invalid-entry" | "invalid-fork-target" | "invalid-params" | "invalid-session" | "read-only" | "session-not-found" | "stale-cursor" | "stale-leaf" | "storage-failed" | "timed-out" | "too-large";
 
 /** What the parameters of every method may hold besides their own fields; `_meta` is ignored. */
 export interface RequestParams {
@@ -236,9 +236,17 @@ export interface CloseParams extends RequestParams {
 /** The parameters of a method that has none. */
 export type Empty = Record<string, never>;
 
-/** The sessions of a working directory (by their header), or all. `limit` and `cursor` page through them. */
+/**
+ * The sessions of a working directory (by their header), or all. `limit` and `cursor` page through them.
+ *
+ * `query` keeps those whose name, first message or directory holds all its words; `since` and `until` (ISO-8601) those
+ * last changed in between.
+ */
 export interface ListParams extends RequestParams {
   cwd?: string;
+  query?: string;
+  since?: string;
+  until?: string;
   /** default `1000`, 1 to 10000 */
   limit?: number;
   cursor?: string;
@@ -248,7 +256,8 @@ export interface ListParams extends RequestParams {
  * Newest first. `nextCursor` asks for the next page; null at the end.
  *
  * With a `partialResultToken` the sessions come in `$/progress` notifications of this shape, and the result holds
- * none.
+ * none. They come twice where reading them takes time: at once with what is known (null for the rest), then whole;
+ * what comes later replaces what has the same `path`.
  */
 export interface ListResult {
   sessions: SessionInfo[];
@@ -628,7 +637,7 @@ export interface ChangesParams extends RequestParams {
  * What came after `since`, without gap or overlap.
  *
  * It reaches up to `through` entries; ask again from there if that is less than `revision`. `labels` holds what the
- * new entries say of labels, null for cleared ones; `name` likewise.
+ * new entries say of labels, "" for cleared ones (some clients' JSON drops null); `name` likewise.
  *
  * A position that the log cannot serve is answered `stale-cursor`, with a fresh `snapshot` in the error's data.
  */
@@ -640,8 +649,8 @@ export interface ChangesResult {
   since: number;
   through: number;
   appended: EntrySummary[];
-  labels: Record<string, string | null>;
-  name?: string | null;
+  labels: Record<string, string>;
+  name?: string;
   newerLeafId: string | null;
 }
 
@@ -722,9 +731,124 @@ export interface ExcludedEntry {
 
 /** Something that was changed to make the context fit for a provider; `detail` names the block or call. */
 export interface ContextChange {
-  kind: "blank-text-dropped" | "call-id-changed" | "duplicate-result-omitted" | "empty-message-omitted" | "empty-result-filled" | "failed-answer-omitted" | "image-replaced" | "result-inserted" | "signature-removed" | "thinking-dropped" | "unpaired-result-omitted";
+  kind: "blank-text-dropped" | "call-id-changed" | "duplicate-call-omitted" | "duplicate-result-omitted" | "empty-message-omitted" | "empty-result-filled" | "failed-answer-omitted" | "image-replaced" | "result-inserted" | "signature-removed" | "thinking-dropped" | "unpaired-result-omitted";
   entryId: string;
   detail?: string;
+}
+
+/**
+ * What to look for, and where: one session, the sessions of a working directory (by their header), or all.
+ *
+ * `query` holds words that must all be in an entry, "quoted" ones as phrases, or with `regex` one expression in RE2's
+ * syntax. Labels, session names and whole entry ids are found as well. `roles` and `types` narrow the entries; empty
+ * means all, and names are found only then.
+ */
+export interface SearchParams extends RequestParams {
+  query: string;
+  sessionId?: string;
+  cwd?: string;
+  /** default `false` */
+  regex?: boolean;
+  /** default `false` */
+  matchCase?: boolean;
+  roles?: string[];
+  types?: string[];
+  /** default `100`, 1 to 1000 */
+  limit?: number;
+}
+
+/**
+ * Newest first: sessions by their last change, entries of one session from the end of its file.
+ *
+ * An entry that a fork shares with its source is found once. `limited`: there are more than `limit`.
+ * `sessionsSearched` counts the files that were looked at. With a `partialResultToken` the hits come in `$/progress`
+ * notifications of this shape as they are found, and the result holds none.
+ */
+export interface SearchResult {
+  hits: SearchHit[];
+  sessionsSearched: number;
+  limited: boolean;
+}
+
+/**
+ * One place where the query was found.
+ *
+ * `match` says in what: an entry's `text`, its `label`, its `id`, or the session's `name` (then there is no entry).
+ * `snippet` is one line of at most 160 characters around it, `ranges` the matches in that. The session may not be
+ * open: open it by `path`.
+ */
+export interface SearchHit {
+  sessionId: string;
+  path: string;
+  sessionName: string | null;
+  match: "id" | "label" | "name" | "text";
+  snippet: string;
+  ranges: TextRange[];
+  entryId: string | null;
+  type: string | null;
+  role: string | null;
+  timestamp: string | null;
+  branch: Branch | null;
+}
+
+/** A part of a text, from `start` up to `end`, in UTF-16 units. */
+export interface TextRange {
+  start: number;
+  end: number;
+}
+
+/**
+ * The branch on which an entry lies.
+ *
+ * `leafId` is its newest end, `label` the nearest label between the entry and that end, `lastActivity` the end's time
+ * (ISO-8601). `onPath`: the entry is on the way to the session's leaf.
+ */
+export interface Branch {
+  leafId: string;
+  label: string | null;
+  lastActivity: string;
+  onPath: boolean;
+}
+
+/**
+ * What of a session, and how: to be read (`markdown`, `html`), or as a session file of its own (`jsonl`).
+ *
+ * `scope` `path`: the way to `entryId`, by default to the leaf (null: the empty path). `tree`: all branches, without
+ * `entryId`. `redact` replaces keys, tokens and passwords of the usual shapes. With `path` the export is written
+ * there, only for the person to read; a file that exists stays as it is unless `overwrite` is true.
+ */
+export interface ExportParams extends RequestParams {
+  sessionId: string;
+  form: "html" | "jsonl" | "markdown";
+  /** default `"path"` */
+  scope?: "path" | "tree";
+  entryId?: string | null;
+  /** default `false` */
+  redact?: boolean;
+  path?: string;
+  /** default `false` */
+  overwrite?: boolean;
+}
+
+/**
+ * An export of `size` bytes: the `path` where it was written, else its `content`.
+ *
+ * `fileName` is a name under which it may be kept.
+ */
+export interface ExportResult {
+  mediaType: string;
+  fileName: string;
+  size: number;
+  content?: string;
+  path?: string;
+  redactions: Redaction[];
+}
+
+/** How many secrets of one kind were replaced by `[redacted:KIND]`, and in which entries (none: in the header). */
+export interface Redaction {
+  kind: string;
+  count: number;
+  entryIds: string[];
 }
 
 /** An entry, by default the leaf. */
@@ -754,7 +878,8 @@ export interface StatsResult {
  * The tree has grown from `fromRevision` to `revision`.
  *
  * `appended` are the new entries in brief, as far as they fit; `appendedIds` the rest, to be fetched. `labels` and
- * `name` hold what changed. `reset`: the file was replaced or too much was missed; ask for a snapshot.
+ * `name` hold what changed, "" for what was cleared. `reset`: the file was replaced or too much was missed; ask for a
+ * snapshot.
  */
 export interface TreeChanged {
   sessionId: string;
@@ -764,8 +889,8 @@ export interface TreeChanged {
   fromRevision: number;
   appended: EntrySummary[];
   appendedIds: string[];
-  labels: Record<string, string | null>;
-  name?: string | null;
+  labels: Record<string, string>;
+  name?: string;
   newerLeafId: string | null;
   origin: ChangeOrigin;
   reset?: boolean;
@@ -811,6 +936,8 @@ export interface Methods {
   "session/getPath": { params: GetPathParams; result: GetPathResult };
   "session/changes": { params: ChangesParams; result: ChangesResult };
   "session/buildContext": { params: BuildContextParams; result: BuildContextResult };
+  "session/search": { params: SearchParams; result: SearchResult };
+  "session/export": { params: ExportParams; result: ExportResult };
   "session/stats": { params: StatsParams; result: StatsResult };
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -26,6 +26,8 @@ from piserver.tree import Node, statistics_of
 
 Form = Literal["markdown", "jsonl", "html"]
 Scope = Literal["path", "tree"]
+Progress = Callable[[int, int], object]
+"""Told on the event loop how many entries of how many are done."""
 
 _BATCH = 200
 """Entries that are read, and shown, between two looks at whether the export was cancelled."""
@@ -55,6 +57,7 @@ async def export(
     entry_id: str | None | UnsetType = UNSET,
     redact: bool = False,
     now: int | None = None,
+    progress: Progress | None = None,
 ) -> Exported:
     """One path of a session, or its whole tree, as Markdown, as one HTML page, or as a session file.
 
@@ -66,20 +69,21 @@ async def export(
     With `redact`, keys, tokens and passwords of the usual shapes become `[redacted:KIND]`; ids, and what a vendor has
     signed or encrypted, stay. That is a net and not a proof: a secret without a known shape passes.
 
-    What is exported is the session at the time of the call. Raises EntryNotFoundError, ValueError for an entry given
-    with a tree, StorageError.
+    What is exported is the session at the time of the call; `progress` is told how far that is. Raises
+    EntryNotFoundError, ValueError for an entry given with a tree, StorageError.
     """
     if scope == "tree" and entry_id is not UNSET:
         raise ValueError("a tree is exported whole: an entry can be named for a path alone")
     leaf = session.leaf if entry_id is UNSET else None if entry_id is None else session.node(entry_id)
     redactor = Redactor() if redact else None
     if form == "jsonl":
-        return await _session_file(session, scope, leaf, redactor, now if now is not None else time.time_ns() // 10**6)
-    return await _Reading(session, scope, leaf, redactor).shown(form)
+        start = now if now is not None else time.time_ns() // 10**6
+        return await _session_file(session, scope, leaf, redactor, start, progress)
+    return await _Reading(session, scope, leaf, redactor).shown(form, progress)
 
 
 async def _session_file(
-    session: Session, scope: Scope, leaf: Node | None, redactor: Redactor | None, now: int
+    session: Session, scope: Scope, leaf: Node | None, redactor: Redactor | None, now: int, progress: Progress | None
 ) -> Exported:
     header = jsonl.header_of_copy(session, now)
     if scope == "tree":
@@ -90,6 +94,8 @@ async def _session_file(
     for start in range(0, len(lines), _BATCH):
         chunk = await anyio.to_thread.run_sync(_joined, lines[start : start + _BATCH], redactor)
         chunks.append(chunk)
+        if progress:
+            progress(min(start + _BATCH, len(lines)), len(lines))
     name = file_name(header.timestamp, header.id)
     return Exported(chunks, "application/x-ndjson", name, redactor.redactions if redactor else ())
 
@@ -116,7 +122,7 @@ class _Reading:
     def _text(self, text: str, entry_id: str | None) -> str:
         return self._redactor.text(text, entry_id) if self._redactor else text
 
-    async def shown(self, form: Literal["markdown", "html"]) -> Exported:
+    async def shown(self, form: Literal["markdown", "html"], progress: Progress | None) -> Exported:
         plan = await anyio.to_thread.run_sync(self._plan)
         reader = Reader(self._labels, self._edits)
         page = Page(plan)
@@ -133,6 +139,8 @@ class _Reading:
         for start in range(0, len(plan.nodes), _BATCH):
             nodes = plan.nodes[start : start + _BATCH]
             await anyio.to_thread.run_sync(show, nodes, await self._session.storage.lines(nodes))
+            if progress:
+                progress(min(start + _BATCH, len(plan.nodes)), len(plan.nodes))
         story = self._story(plan, previews)
         if form == "html":
             chunks = [*document(story, plan, page.outline(), body, self._leaf)]

@@ -6,9 +6,9 @@
 
 ---@alias piserver.Durability "structure"|"always"|"never"
 
----@alias piserver.DiagnosticKind "malformed-line"|"recovered-entry"|"torn-tail"|"duplicate-id"|"missing-parent"|"absent-parent"|"parent-cycle"|"bad-leaf-target"|"bad-label"|"bad-context-edit"|"missing-message"|"off-path-first-kept"|"header"|"newer-version"|"missing-cwd"|"unpaired-result"
+---@alias piserver.DiagnosticKind "malformed-line"|"recovered-entry"|"torn-tail"|"duplicate-id"|"missing-parent"|"absent-parent"|"parent-cycle"|"bad-leaf-target"|"bad-label"|"bad-context-edit"|"missing-message"|"off-path-first-kept"|"header"|"newer-version"|"missing-cwd"
 
----@alias piserver.ErrorKind "auth-missing"|"busy"|"cancelled"|"client-failed"|"entry-not-found"|"invalid-entry"|"invalid-fork-target"|"invalid-params"|"invalid-session"|"lease-held"|"model-not-found"|"nothing-to-compact"|"provider-failed"|"read-only"|"run-not-found"|"session-not-found"|"stale-cursor"|"stale-leaf"|"storage-failed"|"summarization-failed"|"timed-out"|"too-large"|"untrusted"
+---@alias piserver.ErrorKind "cancelled"|"client-failed"|"entry-not-found"|"invalid-entry"|"invalid-fork-target"|"invalid-params"|"invalid-session"|"read-only"|"session-not-found"|"stale-cursor"|"stale-leaf"|"storage-failed"|"timed-out"|"too-large"
 
 --- What the parameters of every method may hold besides their own fields; `_meta` is ignored.
 ---@class piserver.RequestParams
@@ -192,15 +192,22 @@
 ---@class piserver.Empty
 
 --- The sessions of a working directory (by their header), or all. `limit` and `cursor` page through them.
+---
+--- `query` keeps those whose name, first message or directory holds all its words; `since` and `until` (ISO-8601) those
+--- last changed in between.
 ---@class piserver.ListParams: piserver.RequestParams
 ---@field cwd? string
+---@field query? string
+---@field since? string
+---@field until? string
 ---@field limit? integer default `1000`, 1 to 10000
 ---@field cursor? string
 
 --- Newest first. `nextCursor` asks for the next page; null at the end.
 ---
 --- With a `partialResultToken` the sessions come in `$/progress` notifications of this shape, and the result holds
---- none.
+--- none. They come twice where reading them takes time: at once with what is known (null for the rest), then whole;
+--- what comes later replaces what has the same `path`.
 ---@class piserver.ListResult
 ---@field sessions piserver.SessionInfo[]
 ---@field nextCursor? string
@@ -511,7 +518,7 @@
 --- What came after `since`, without gap or overlap.
 ---
 --- It reaches up to `through` entries; ask again from there if that is less than `revision`. `labels` holds what the
---- new entries say of labels, null for cleared ones; `name` likewise.
+--- new entries say of labels, "" for cleared ones (some clients' JSON drops null); `name` likewise.
 ---
 --- A position that the log cannot serve is answered `stale-cursor`, with a fresh `snapshot` in the error's data.
 ---@class piserver.ChangesResult
@@ -587,9 +594,98 @@
 
 --- Something that was changed to make the context fit for a provider; `detail` names the block or call.
 ---@class piserver.ContextChange
----@field kind "blank-text-dropped"|"call-id-changed"|"duplicate-result-omitted"|"empty-message-omitted"|"empty-result-filled"|"failed-answer-omitted"|"image-replaced"|"result-inserted"|"signature-removed"|"thinking-dropped"|"unpaired-result-omitted"
+---@field kind "blank-text-dropped"|"call-id-changed"|"duplicate-call-omitted"|"duplicate-result-omitted"|"empty-message-omitted"|"empty-result-filled"|"failed-answer-omitted"|"image-replaced"|"result-inserted"|"signature-removed"|"thinking-dropped"|"unpaired-result-omitted"
 ---@field entryId string
 ---@field detail? string
+
+--- What to look for, and where: one session, the sessions of a working directory (by their header), or all.
+---
+--- `query` holds words that must all be in an entry, "quoted" ones as phrases, or with `regex` one expression in RE2's
+--- syntax. Labels, session names and whole entry ids are found as well. `roles` and `types` narrow the entries; empty
+--- means all, and names are found only then.
+---@class piserver.SearchParams: piserver.RequestParams
+---@field query string
+---@field sessionId? string
+---@field cwd? string
+---@field regex? boolean default `false`
+---@field matchCase? boolean default `false`
+---@field roles? string[]
+---@field types? string[]
+---@field limit? integer default `100`, 1 to 1000
+
+--- Newest first: sessions by their last change, entries of one session from the end of its file.
+---
+--- An entry that a fork shares with its source is found once. `limited`: there are more than `limit`.
+--- `sessionsSearched` counts the files that were looked at. With a `partialResultToken` the hits come in `$/progress`
+--- notifications of this shape as they are found, and the result holds none.
+---@class piserver.SearchResult
+---@field hits piserver.SearchHit[]
+---@field sessionsSearched integer
+---@field limited boolean
+
+--- One place where the query was found.
+---
+--- `match` says in what: an entry's `text`, its `label`, its `id`, or the session's `name` (then there is no entry).
+--- `snippet` is one line of at most 160 characters around it, `ranges` the matches in that. The session may not be
+--- open: open it by `path`.
+---@class piserver.SearchHit
+---@field sessionId string
+---@field path string
+---@field sessionName? string
+---@field match "id"|"label"|"name"|"text"
+---@field snippet string
+---@field ranges piserver.TextRange[]
+---@field entryId? string
+---@field type? string
+---@field role? string
+---@field timestamp? string
+---@field branch? piserver.Branch
+
+--- A part of a text, from `start` up to `end`, in UTF-16 units.
+---@class piserver.TextRange
+---@field start integer
+---@field end integer
+
+--- The branch on which an entry lies.
+---
+--- `leafId` is its newest end, `label` the nearest label between the entry and that end, `lastActivity` the end's time
+--- (ISO-8601). `onPath`: the entry is on the way to the session's leaf.
+---@class piserver.Branch
+---@field leafId string
+---@field label? string
+---@field lastActivity string
+---@field onPath boolean
+
+--- What of a session, and how: to be read (`markdown`, `html`), or as a session file of its own (`jsonl`).
+---
+--- `scope` `path`: the way to `entryId`, by default to the leaf (null: the empty path). `tree`: all branches, without
+--- `entryId`. `redact` replaces keys, tokens and passwords of the usual shapes. With `path` the export is written
+--- there, only for the person to read; a file that exists stays as it is unless `overwrite` is true.
+---@class piserver.ExportParams: piserver.RequestParams
+---@field sessionId string
+---@field form "html"|"jsonl"|"markdown"
+---@field scope? "path"|"tree" default `"path"`
+---@field entryId? string|vim.NIL
+---@field redact? boolean default `false`
+---@field path? string
+---@field overwrite? boolean default `false`
+
+--- An export of `size` bytes: the `path` where it was written, else its `content`.
+---
+--- `fileName` is a name under which it may be kept.
+---@class piserver.ExportResult
+---@field mediaType string
+---@field fileName string
+---@field size integer
+---@field content? string
+---@field path? string
+---@field redactions piserver.Redaction[]
+
+--- How many secrets of one kind were replaced by `[redacted:KIND]`, and in which entries (none: in the header).
+---@class piserver.Redaction
+---@field kind string
+---@field count integer
+---@field entryIds string[]
 
 --- An entry, by default the leaf.
 ---@class piserver.StatsParams: piserver.RequestParams
@@ -613,7 +709,8 @@
 --- The tree has grown from `fromRevision` to `revision`.
 ---
 --- `appended` are the new entries in brief, as far as they fit; `appendedIds` the rest, to be fetched. `labels` and
---- `name` hold what changed. `reset`: the file was replaced or too much was missed; ask for a snapshot.
+--- `name` hold what changed, "" for what was cleared. `reset`: the file was replaced or too much was missed; ask for a
+--- snapshot.
 ---@class piserver.TreeChanged
 ---@field sessionId string
 ---@field epoch string
@@ -664,6 +761,8 @@
 ---@field ['session/getPath'] fun(params: piserver.GetPathParams): piserver.GetPathResult
 ---@field ['session/changes'] fun(params: piserver.ChangesParams): piserver.ChangesResult
 ---@field ['session/buildContext'] fun(params: piserver.BuildContextParams): piserver.BuildContextResult
+---@field ['session/search'] fun(params: piserver.SearchParams): piserver.SearchResult
+---@field ['session/export'] fun(params: piserver.ExportParams): piserver.ExportResult
 ---@field ['session/stats'] fun(params: piserver.StatsParams): piserver.StatsResult
 
 --- Every notification from the server, by its method.
