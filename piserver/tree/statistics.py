@@ -56,8 +56,6 @@ class Statistics:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Statistics) and vars(self) == vars(other)
 
-    __hash__ = None  # it grows
-
     def add(self, node: Node) -> None:
         """Count one entry."""
         self.entries += 1
