@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from piserver.entries.codec import Usage
 from piserver.tree.node import Node
@@ -44,17 +44,14 @@ SUMMARIES = "summaries"
 """The key under which usage of compactions and branch summaries is counted."""
 
 
+@dataclass(slots=True)
 class Statistics:
     """Counts by role and totals of usage."""
 
-    def __init__(self) -> None:
-        self.entries = 0
-        self.messages = 0
-        self.roles: dict[str, int] = {}
-        self._usage: dict[tuple[object, object], ModelUsage] = {}
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Statistics) and vars(self) == vars(other)
+    entries: int = 0
+    messages: int = 0
+    roles: dict[str, int] = field(default_factory=dict[str, int])
+    _usage: dict[tuple[object, object], ModelUsage] = field(default_factory=dict[tuple[object, object], ModelUsage])
 
     def add(self, node: Node) -> None:
         """Count one entry."""
