@@ -6,6 +6,8 @@ import os
 import re
 from pathlib import Path
 
+from piserver.entries import json
+
 
 def sessions_root() -> Path:
     """The folder of all sessions: `sessions` under `PI_CODING_AGENT_DIR`, by default under `~/.pi/agent`."""
@@ -22,7 +24,9 @@ def list_cache() -> Path:
 
 def folder_name(cwd: str) -> str:
     """The folder of a working directory's sessions. Two directories may share one: the header decides."""
-    return f"--{re.sub(r'[/:]', '-', re.sub(r'^[/]', '', cwd.replace(chr(92), '/')))}--"
+    # A header may hold what no file name can: halves of surrogate pairs, NUL.
+    path = re.sub(r"[/:\0]", "-", json.well_formed(cwd).replace("\\", "/").removeprefix("/"))
+    return f"--{path}--"
 
 
 def file_name(timestamp: str, session_id: str) -> str:

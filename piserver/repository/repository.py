@@ -15,9 +15,12 @@ from typing import Any, cast
 import anyio
 import anyio.to_thread
 import uuid6
+from msgspec import UNSET
 
+from piserver.entries import codec
 from piserver.entries.header import Header
-from piserver.entries.text import format_timestamp
+from piserver.entries.text import format_timestamp, one_line
+from piserver.entries.types import SessionInfoDraft
 from piserver.repository.cache import ListCache
 from piserver.repository.fork import Position, clone_lines, fork_lines, fork_path
 from piserver.repository.layout import file_name, folder_name, sessions_root
@@ -80,7 +83,7 @@ class Repository:
         metadata: dict[str, Any] | None = None,
         path: str | Path | None = None,
     ) -> Session:
-        """A new, empty session; its header is on disk when this returns.
+        """A new, empty session; its header, and its name if one is given, are on disk together when this returns.
 
         `path` names the file instead of the usual place; an empty file there becomes the session. Raises
         FileExistsError, StorageError.
@@ -88,10 +91,11 @@ class Repository:
         header = self._header(cwd, metadata=metadata)
         place = Path(path) if path is not None else self._place(header)
         empty = place.is_file() and place.stat().st_size == 0
-        session = self._session(await JsonlStorage.create(place, header, replace=empty))
+        named: list[bytes] = []
         if name is not None:
-            await session.set_name(name)
-        return session
+            draft = SessionInfoDraft(name=one_line(name) or UNSET)
+            named = [codec.compose(draft, secrets.token_hex(4), None, header.timestamp)]
+        return self._session(await JsonlStorage.create(place, header, named, replace=empty))
 
     async def open(self, path: str | Path, progress: Progress | None = None) -> Session:
         """Open a session file; not a byte of it changes.

@@ -32,6 +32,8 @@ def test_the_root_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -> No
         ("C:\\Users\\me", "--C--Users-me--"),
         ("\\\\server\\share", "---server-share--"),
         ("relative/path", "--relative-path--"),
+        ("/half \ud800 a pair", "--half \ufffd a pair--"),
+        ("/nul\0here", "--nul-here--"),
     ],
 )
 def test_folders_are_named_after_the_working_directory(cwd: str, folder: str) -> None:
