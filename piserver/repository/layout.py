@@ -8,6 +8,9 @@ from pathlib import Path
 
 from piserver.entries import json
 
+_LONGEST_NAME = 240
+"""Bytes of a working directory that the name of a folder has room for."""
+
 
 def sessions_root() -> Path:
     """The folder of all sessions: `sessions` under `PI_CODING_AGENT_DIR`, by default under `~/.pi/agent`."""
@@ -26,7 +29,7 @@ def folder_name(cwd: str) -> str:
     """The folder of a working directory's sessions. Two directories may share one: the header decides."""
     # A header may hold what no file name can: halves of surrogate pairs, NUL.
     path = re.sub(r"[/:\0]", "-", json.well_formed(cwd).replace("\\", "/").removeprefix("/"))
-    return f"--{path}--"
+    return f"--{path.encode()[:_LONGEST_NAME].decode(errors='ignore')}--"
 
 
 def file_name(timestamp: str, session_id: str) -> str:

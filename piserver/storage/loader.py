@@ -156,13 +156,15 @@ class Loader:
 
     def _odd_line(self, line: bytes, offset: int, reason: str) -> None:
         """A line that is no entry: use what is whole on it, report the rest."""
-        fragments = [] if self.migration else whole_entries(line)
+        fragments = whole_entries(line)
         for fragment in fragments:
             self._report(
                 "recovered-entry", f"entry {fragment.head.id} was found on a damaged line", offset + fragment.start
             )
             if self.tree.add(fragment.head, self.line) is not None:
                 self._place(offset + fragment.start, fragment.end - fragment.start)
+                if self.migration is not None:  # as it is, since that is what stays in the file
+                    self.upgraded.append(line[fragment.start : fragment.end])
         end = fragments[-1].end if fragments else 0
         rest = line[end:]
         if self.unterminated and rest.strip():

@@ -17,21 +17,29 @@ def migrate(path: Path, data: bytes, loader: Loader) -> int:
     number, and what could not be read its bytes: they are the user's. Answers the new size in bytes. Raises OSError,
     and then the old file stands as it was.
     """
-    by_line = {node.line: node.index for node in loader.tree.nodes}
+    by_line: dict[int, list[int]] = {}
+    for node in loader.tree.nodes:
+        by_line.setdefault(node.line, []).append(node.index)
+    body = data.removeprefix(BYTE_ORDER_MARK)
     chunks: list[bytes] = []
     offsets: list[int] = []
     lengths: list[int] = []
-    offset = 0
-    for number, line in enumerate(data.removeprefix(BYTE_ORDER_MARK).removesuffix(b"\n").split(b"\n"), 1):
+    offset, old_offset = 0, len(data) - len(body)
+    for number, line in enumerate(body.removesuffix(b"\n").split(b"\n"), 1):
         chunk = line
         if number == loader.header_line:
             chunk = replace_members(line, {"version"}, {"version": VERSION})
-        elif number in by_line:
-            chunk = loader.upgraded[by_line[number]]
-            offsets.append(offset)
-            lengths.append(len(chunk))
+        for index in by_line.get(number, ()):
+            if loader.lengths[index] >= len(line):
+                chunk = loader.upgraded[index]
+                offsets.append(offset)
+                lengths.append(len(chunk))
+            else:  # found on a damaged line, which stays as it is
+                offsets.append(offset + loader.offsets[index] - old_offset)
+                lengths.append(loader.lengths[index])
         chunks.append(chunk + b"\n")
         offset += len(chunk) + 1
+        old_offset += len(line) + 1
     keep_backup(path)
     write_whole(path, chunks, replace=True)
     loader.migrated(offsets, lengths)

@@ -34,6 +34,8 @@ def test_the_root_follows_the_environment(monkeypatch: pytest.MonkeyPatch) -> No
         ("relative/path", "--relative-path--"),
         ("/half \ud800 a pair", "--half \ufffd a pair--"),
         ("/nul\0here", "--nul-here--"),
+        ("/deep" * 60, "--deep" + "-deep" * 47 + "---"),
+        ("/" + "ü" * 500, "--" + "ü" * 120 + "--"),
     ],
 )
 def test_folders_are_named_after_the_working_directory(cwd: str, folder: str) -> None:

@@ -16,6 +16,7 @@ import anyio
 
 from piserver.context import convert_to_llm
 from piserver.entries.header import InvalidSessionError
+from piserver.entries.text import trim
 from piserver.entries.types import MessageDraft
 from piserver.repository import Repository
 from piserver.session import Session
@@ -130,9 +131,8 @@ def _check_report(session: Session, data: bytes) -> None:
     unplaced = [problem for problem in session.diagnostics if problem.line is None]
     assert not unplaced, f"no line is named: {unplaced[:3]}"
     told = {problem.line for problem in session.diagnostics} | {node.line for node in session.storage.tree.nodes}
-    lines = data.split(b"\n")
-    header = next(number for number, line in enumerate(lines, 1) if line.removeprefix(b"\xef\xbb\xbf").strip())
-    silent = [number for number, line in enumerate(lines, 1) if number > header and line.strip() and number not in told]
+    filled = [number for number, line in enumerate(data.split(b"\n"), 1) if trim(line.decode("utf-8", "replace"))]
+    silent = [number for number in filled[1:] if number not in told]
     assert not silent, f"nothing is said of lines {silent[:5]}"
 
 

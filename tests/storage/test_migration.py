@@ -52,6 +52,8 @@ VARIANTS = {
     "unterminated": log(*OLD)[:-1],
     "torn": log(*OLD) + b'{"type":"message","mess',
     "malformed": log(*OLD[:2], b"{nope", *OLD[2:]),
+    "damaged with an entry": log(header(2), user("u1", None), b"\0\0" + user("m2", "u1"), user("u3", "m2")),
+    "damaged with two entries": log(header(2), user("u1", None), user("m2", "u1") + user("m3", "u1"), user("u4", "m3")),
     "CRLF": log(*OLD).replace(b"\n", b"\r\n"),
     "blank lines": b"\n".join([b"", b" ", *OLD, b"", b"\t", b""]),
     "BOM": b"\xef\xbb\xbf" + log(*OLD),
