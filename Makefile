@@ -2,6 +2,7 @@
 # make test     the whole test suite
 # make lint     formatting, rules, types, the order of floors
 # make bench    measure it beside the real implementations (Node), in some minutes
+# make soak     see whether it holds out: several servers that are killed, a disk that stops, senseless input
 # make types    write the files that are generated from the protocol's types
 # make peers    fetch the real implementations (Node) and compare with them
 # make lock     choose the newest allowed versions of all dependencies
@@ -19,7 +20,7 @@ DEVELOPMENT := $(VENV)/.development
 PEERS := .peers/.complete
 BENCH := .bench/.complete
 
-.PHONY: demo test lint types peers bench lock clean
+.PHONY: demo test lint types peers bench soak lock clean
 
 demo: $(RUNTIME)
 	@$(BIN)/piserver demo
@@ -42,6 +43,10 @@ peers: $(DEVELOPMENT) $(PEERS)
 # Options of its own: make bench BENCH_OPTIONS="--update README.md"
 bench: $(RUNTIME) $(PEERS) $(BENCH)
 	@$(BIN)/python -m tests.bench $(BENCH_OPTIONS)
+
+# Options of its own: make soak SOAK_OPTIONS="--only servers --seed 7"
+soak: $(DEVELOPMENT)
+	@$(BIN)/python -m tests.soak $(SOAK_OPTIONS)
 
 # One resolution for every platform; what develops the project never changes what it runs on.
 lock: $(RUNTIME)

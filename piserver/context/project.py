@@ -143,7 +143,7 @@ _HAS_CONTENT = re.compile(
     rb'\{"role":"(?:user|assistant|system|toolResult","toolCallId":"[^"\\]*","toolName":"[^"\\]*)","content":["\[]'
 )
 _decode_parts = msgspec.json.Decoder(_Parts).decode
-_WITH_CONTENT = frozenset({"user", "assistant", "toolResult", "custom", "system"})
+_WITH_CONTENT = ("user", "assistant", "toolResult", "custom", "system")  # no set: a role may be any JSON
 
 
 def _tolerant(raw: bytes) -> bytes:
@@ -210,7 +210,7 @@ def _branch_summary(entry: dict[str, Any]) -> bytes:
     )
 
 
-_EDITABLE = frozenset({"user", "assistant", "toolResult", "custom"})
+_EDITABLE = ("user", "assistant", "toolResult", "custom")
 
 
 def _edited(made: list[bytes], entry: Entry, edit: Entry, context: Context) -> list[bytes] | WhyOut:

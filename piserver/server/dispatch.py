@@ -152,6 +152,9 @@ class Protocol(LanguageServerProtocol):
             params: Any = msgspec.convert(fields, method.params, strict=True)
         except msgspec.ValidationError as error:
             return peer.fail(id, invalid_params(error))
+        except UnicodeEncodeError:  # msgspec compares the names of fields, and words to choose from, as UTF-8
+            reason = "A field's name, or a word to choose from, holds half of a surrogate pair."
+            return peer.fail(id, RequestError("invalid-params", reason))
         except RequestError as error:
             return peer.fail(id, error)
         progress = Progress(token, self._send_progress)

@@ -197,3 +197,10 @@ async def test_lone_surrogate_stays_in_the_messages() -> None:
 
     assert context.messages[0].raw == b'{"role":"user","content":"\\ud83d"}'
     assert context.values[0]["content"] == "\ud83d"
+
+
+@pytest.mark.parametrize("role", [{"a": 1}, ["user"], None, 7])
+async def test_a_role_that_is_no_word_breaks_nothing(role: Any) -> None:
+    context = await context_of(message(role, None), message(role), edit("b", {"content": "x"}))
+
+    assert [value["role"] for value in context.values] == [role, role]

@@ -72,6 +72,12 @@ def test_a16_half_a_surrogate_pair_breaks_nothing(server: Piserver, session: str
     assert (again["leafId"], again["diagnostics"]) == (last[0], [])
 
 
+@pytest.mark.parametrize("params", [{"\ud800": 1}, {"filter": "\ud800"}, {"entry": {"type": "\ud800"}}])
+def test_a16_half_a_pair_where_a_name_is_expected_is_refused(server: Piserver, session: str, params: Any) -> None:
+    method = "session/append" if "entry" in params else "session/getTree"
+    assert server.kind(method, {"sessionId": session} | params) == "invalid-params"
+
+
 def test_a16_half_a_pair_in_an_existing_file_goes_out_as_it_is(server: Piserver, tmp_path: Path) -> None:
     said = rb'{"role":"user","content":"cut \ud83d"}'
     text = b'{"type":"message","id":"a","parentId":null,"timestamp":"","message":%b}\n' % said

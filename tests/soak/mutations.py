@@ -39,7 +39,9 @@ def insert(data: bytearray, rng: random.Random) -> None:
 def number(data: bytearray, rng: random.Random) -> None:
     if found := list(_NUMBER.finditer(data)):
         chosen = rng.choice(found)
-        data[chosen.start() : chosen.end()] = rng.choice((b"1e308", b"-1e400", b"9" * 5000, b"1.5", b"-1", b'"7"', b"null"))
+        data[chosen.start() : chosen.end()] = rng.choice(
+            (b"1e308", b"-1e400", b"9" * 5000, b"1.5", b"-1", b'"7"', b"null")
+        )
 
 
 def scramble(data: bytearray, rng: random.Random) -> None:

@@ -9,8 +9,8 @@ import sys
 import threading
 import traceback
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -18,7 +18,7 @@ from typing import Any
 import anyio
 
 from piserver.storage import JsonlStorage
-from tests.server.client import assistant, user
+from tests.server.client import Piserver, assistant, user
 from tests.soak.follower import Follower
 from tests.wire.client import ROOT, Message
 
@@ -185,8 +185,8 @@ def run(folder: Path, *, appends: int, kill_every: int, seed: int) -> str:
     people = [Person(number, folder, path, seed, ledger) for number in range(SERVERS)]
     foreign = ForeignWriter(path, seed, ledger)
     try:
-        threads = [threading.Thread(target=partial(_guarded, work, ledger)) for work in
-                   (foreign.work, *(person.work for person in people))]  # fmt: skip
+        works = [foreign.work, *(person.work for person in people)]
+        threads = [threading.Thread(target=_guarded, args=(work, ledger)) for work in works]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -202,18 +202,16 @@ def run(folder: Path, *, appends: int, kill_every: int, seed: int) -> str:
         for person in people:
             person.follower.server.stop()
     followers = [person.follower for person in people]
+    acknowledged = len(ledger.acknowledged)
     return (
-        f"{len(ledger.acknowledged):,} acknowledged entries by {SERVERS} servers ({len(ledger.acknowledged) - foreign.written:,}) and a "
-        f"foreign writer ({foreign.written:,}), "
-        f"{ledger.kills} times kill -9, {len(ledger.forks)} forks, "
+        f"{acknowledged:,} acknowledged entries, {foreign.written:,} of them by a foreign writer and the others by "
+        f"{SERVERS} servers, {ledger.kills} times kill -9, {len(ledger.forks)} forks, "
         f"{sum(f.notifications for f in followers):,} notifications ({sum(f.resets for f in followers)} resets): "
         f"none lost, none twice, {len(told):,} entries in the same order for all ({perf_counter() - start:.0f} s)"
     )
 
 
 def _create(folder: Path, path: Path) -> None:
-    from tests.server.client import Piserver
-
     home = folder / "first"
     home.mkdir(parents=True)
     server = Piserver(home)
@@ -222,10 +220,10 @@ def _create(folder: Path, path: Path) -> None:
     server.stop()
 
 
-def _guarded(work: Any, ledger: Ledger) -> None:
+def _guarded(work: Callable[[], None], ledger: Ledger) -> None:
     try:
         work()
-    except BaseException:  # noqa: BLE001 - a thread's failure is the run's
+    except BaseException:
         ledger.failures.append(traceback.format_exc())
 
 
