@@ -91,7 +91,8 @@ async def check(data: bytes, folder: Path) -> str:
     try:
         session = await repository.open(path)
     except InvalidSessionError as refused:
-        assert refused.line is not None, f"no line is named: {refused}"
+        if refused.line is None:
+            raise AssertionError("no line is named") from refused
         assert fingerprint(path.parent) == before
         return "refused with the line"
     try:

@@ -24,7 +24,7 @@ _PATIENCE = 60
 
 
 def kills(scenario: Scenario, folder: Path, steps: range = range(100)) -> int:
-    """Do a scenario again and again with a `kill -9` at each of its steps; how many there were. Raises AssertionError."""
+    """Do a scenario with a `kill -9` at each of its steps in turn; how many there were. Raises AssertionError."""
     count = 0
     for how in ("before", "halfway"):
         for step in steps:

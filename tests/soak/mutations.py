@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 _PIECES = (
-    b"", b"\n", b"\r\n", b"\0" * 16, b"\xff\xfe", b"\xef\xbb\xbf", b"{", b"}", b'"', b"\\", b"]", b",", b"null", b"1e999",
-    b"-0", b"9" * 400, b"NaN", b"\\ud800", b"[" * 3000, b'{"a":' * 3000, b"true", b'""', b"{}", b"[]", b"  ",
+    b"", b"\n", b"\r\n", b"\0" * 16, b"\xff\xfe", b"\xef\xbb\xbf", b"{", b"}", b'"', b"\\", b"]", b",", b"null",
+    b"1e999", b"-0", b"9" * 400, b"NaN", b"\\ud800", b"[" * 3000, b'{"a":' * 3000, b"true", b'""', b"{}", b"[]", b"  ",
 )  # fmt: skip
 _ID = re.compile(rb'"(id|parentId|targetId|firstKeptEntryId|fromId)"\s*:\s*("[^"\n]{0,64}"|null)')
 _NUMBER = re.compile(rb"(?<=[:\[,])-?\d+(\.\d+)?")
