@@ -137,6 +137,8 @@ class Protocol(LanguageServerProtocol):
             self.state = "shutdown"
             self.shutting_down = asyncio.ensure_future(self._shut_down(id))
             return None
+        if id is not None and name in (lsp.CANCEL_REQUEST, lsp.WINDOW_WORK_DONE_PROGRESS_CANCEL):
+            return self.peer.refuse(id, METHOD_NOT_FOUND, f"{name} is a notification.")
         if name == lsp.CANCEL_REQUEST:
             return self._cancel(_member(params, "id"))
         if name == lsp.WINDOW_WORK_DONE_PROGRESS_CANCEL and self.work.cancel_by_token(_member(params, "token")):

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import anyio
 import anyio.lowlevel
+import pytest
 
 from piserver.protocol.errors import RequestError
 from piserver.server.work import Work
@@ -88,6 +89,11 @@ def test_cancelling_what_is_done_or_unknown_does_nothing(client: Client) -> None
         client.notify("$/cancelRequest", params)
     assert client.reply(id)["result"] == {}
     assert client.call("test/echo", {"a": 1}) == {"a": 1}
+
+
+@pytest.mark.parametrize("method", ["$/cancelRequest", "window/workDoneProgress/cancel"])
+def test_a_notification_sent_as_a_request_is_answered_all_the_same(client: Client, method: str) -> None:
+    assert client.error(method, {"id": 99, "token": "t"})["code"] == -32601
 
 
 def test_a_thread_that_does_not_end_does_not_hold_a_cancelled_request_or_the_process(client: Client) -> None:
