@@ -309,6 +309,10 @@ class JsonlStorage(Storage):
             aside.write(data.rstrip(b"\n") + b"\n")
             aside.flush()
             os.fsync(aside.fileno())
+        # Another server may have cut it off too while the disk was busy, and written what must stay.
+        if os.pread(fd, len(data) + 1, offset) != data:
+            self._read_tail()
+            return
         os.ftruncate(fd, offset)
         self._loader.drop_torn(terminated=self._mark.endswith(b"\n"))
         self._failed_at = None

@@ -46,6 +46,24 @@ async def test_a_fresh_one_must_stand_unchanged_for_a_second(
     assert (tmp_path / "session.jsonl").read_bytes() == WHOLE + log(user("u3", "a2"))
 
 
+async def test_what_another_wrote_after_cutting_it_off_too_stays(
+    tmp_path: Path, open_file: Open, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "session.jsonl"
+    storage = await open_file(data=WHOLE + TORN)
+    clock.time += 60
+    flush = os.fsync
+
+    def others_are_quicker(fd: int) -> None:
+        path.write_bytes(WHOLE + log(user("theirs", "a2")))
+        flush(fd)
+
+    monkeypatch.setattr(os, "fsync", others_are_quicker)
+    await append(storage, user("u3", "a2"))
+    assert path.read_bytes() == WHOLE + log(user("theirs", "a2"), user("u3", "a2"))
+    assert [node.id for node in storage.tree.nodes] == ["u1", "a2", "theirs", "u3"]
+
+
 async def test_a_date_in_the_future_delays_no_longer(tmp_path: Path, open_file: Open, clock: ManualClock) -> None:
     storage = await open_file(data=WHOLE + TORN)
     clock.time -= 86_400
