@@ -6,6 +6,7 @@ that it refuses although they are JSON (lone surrogates, odd types, great depth)
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Any, cast
 
 import msgspec
@@ -38,8 +39,9 @@ class Usage(Struct, gc=False, rename="camel"):
 
     @property
     def total(self) -> float:
-        """The vendor's total, or the sum of the parts where there is none."""
-        return self.total_tokens or self.input + self.output + self.cache_read + self.cache_write
+        """The vendor's total, or the sum of the parts where there is none; 0 for what no number can hold."""
+        total = self.total_tokens or self.input + self.output + self.cache_read + self.cache_write
+        return total if isfinite(total) else 0
 
 
 class MessageHead(Struct, gc=False, rename="camel"):

@@ -25,3 +25,12 @@ async def test_it_is_the_same_at_every_entry(case: Path) -> None:
         )
         source = None if whole.usage_index is None else context.messages[whole.usage_index].node
         assert answer is source
+
+
+@pytest.mark.parametrize("number", ["9" * 400, "9" * 5000, "1e400"])
+async def test_usage_that_no_number_can_hold_is_no_usage(number: str) -> None:
+    said = f'{{"role":"assistant","content":"12345678","usage":{{"input":1,"totalTokens":{number}}}}}'
+    line = f'{{"type":"message","id":"a","parentId":null,"timestamp":"t","message":{said}}}'
+    session = Session(MemoryStorage(b'{"type":"session","version":3,"id":"s"}\n' + line.encode()))
+    tokens, answer = await session.context_tokens()
+    assert (tokens.usage_tokens, answer) == (0, None)

@@ -150,7 +150,7 @@ def _check_log(server: Piserver) -> None:
 def _answer_to(body: bytes) -> list[Any]:
     """The ids that answers to a message must bear: one, or none for a notification."""
     try:
-        message: Any = json.loads(body, parse_constant=_refuse)
+        message: Any = json.loads(body.decode(), parse_constant=_refuse)
     except (ValueError, RecursionError):
         return [None]
     if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
