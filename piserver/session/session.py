@@ -251,10 +251,9 @@ class Session:
     async def rewrite(self, work: Callable[[], Awaitable[T]]) -> T:
         """Let `work` put another file in the log's place while changes wait, and take that in. Answers its result."""
         async with self._lock:
-            try:
-                return await work()
-            finally:
-                await self._refresh()
+            result = await work()
+            await self._refresh()
+            return result
 
     async def _refresh(self) -> None:
         await self.storage.refresh()
