@@ -71,8 +71,9 @@ def _counted(found: VerifyResult) -> str:
 
 def _tell_findings(findings: Iterable[Diagnostic]) -> None:
     for found in findings:
-        place = f"line {found.line}: " if isinstance(found.line, int) else ""
-        click.echo(f"  {place}{found.message} [{found.kind}]")
+        place = f"line {found.line}: " if isinstance(found.line, int) and not found.message.startswith("line ") else ""
+        text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in found.message)
+        click.echo(f"  {place}{text} [{found.kind}]")
 
 
 _WORDS = {

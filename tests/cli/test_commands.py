@@ -27,8 +27,10 @@ finally:
         "export",
         "list",
         "search",
+        "repair",
         "serve",
         "tree",
+        "verify",
     ]
     assert done.stderr == "[]\n"
 
