@@ -49,7 +49,7 @@ class JsonlStorage(Storage):
     """One session file. Make it with `open` or `create`."""
 
     def __init__(self, path: Path, file: BinaryIO, clock: Clock) -> None:
-        self.path = str(path)
+        self.path = self._place = str(path)
         self._path = path
         self._file = file
         self._clock = clock
@@ -214,7 +214,7 @@ class JsonlStorage(Storage):
         if self._file.closed:
             raise StorageError(f"{self.path} is closed")
         try:
-            status = os.stat(self._path)
+            status = os.stat(self._place)
             same = (status.st_dev, status.st_ino) == self._identity
             if same and status.st_size == self._end:
                 return []
@@ -281,7 +281,9 @@ class JsonlStorage(Storage):
         except BaseException as error:
             self.release()
             if isinstance(error, OSError) and not isinstance(error, StorageError):
-                raise StorageError(f"{self.path} cannot be written: {error.strerror or error}") from error
+                gone = isinstance(error, FileNotFoundError)
+                reason = "was deleted or moved" if gone else f"cannot be written: {error.strerror or error}"
+                raise StorageError(f"{self.path} {reason}") from error
             raise
 
     async def _lock(self) -> int:

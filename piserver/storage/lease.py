@@ -88,6 +88,7 @@ class Lease:
     def __init__(self, session: Path, clock: Clock = SYSTEM_CLOCK) -> None:
         self._session = session.resolve()
         self.path = self._session.with_name(f"{self._session.name}.lease")
+        self._place = str(self.path)  # asked for at every change
         self.listener: Listener = lambda owner, lost: None
         self._clock = clock
         self._known: Owner | None = None
@@ -154,7 +155,7 @@ class Lease:
     def _read(self) -> Owner | None:
         """What the file says. One that cannot be read keeps nobody out."""
         try:
-            status = os.stat(self.path)
+            status = os.stat(self._place)
             key = status.st_ino, status.st_mtime_ns, status.st_size
             if self._seen[0] != key:
                 self._seen = key, _decode(self.path.read_bytes())

@@ -10,10 +10,11 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import AsyncGenerator, Iterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from functools import cache
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from piserver.storage.base import StorageError
 from piserver.storage.clock import Clock
@@ -40,8 +41,7 @@ async def acquire(fd: int, path: str | Path, clock: Clock) -> None:
 
 def release(fd: int) -> None:
     """Give the lock back."""
-    with suppress(_library().LockException):
-        _library().unlock(fd)
+    _locker().unlock(fd)
 
 
 @asynccontextmanager
@@ -60,13 +60,12 @@ async def locked(path: Path, clock: Clock) -> AsyncGenerator[None]:
 
 
 def _take(fd: int) -> bool:
-    library = _library()
     try:
-        library.lock(fd, _exclusive_now())
-    except library.AlreadyLocked:
+        _locker().lock(fd, _exclusive_now())
+    except _library().AlreadyLocked:
         return False
-    except library.LockException as error:
-        cause = error.__cause__ or error.__context__
+    except _library().LockException as error:
+        cause = error.__cause__
         if isinstance(cause, OSError) and cause.errno in _NO_LOCKS:
             return True
         raise StorageError(f"a session file cannot be locked: {error}") from error
@@ -91,6 +90,13 @@ def _library() -> ModuleType:
 
 
 @cache
-def _exclusive_now() -> int:
-    library = _library()
-    return library.LockFlags.EXCLUSIVE | library.LockFlags.NON_BLOCKING
+def _locker() -> Any:
+    """The system's own way to lock; `portalocker.lock` finds it anew each time, which costs more than the lock."""
+    ways = _library().portalocker
+    return ways.MsvcrtLocker() if os.name == "nt" else ways.FlockLocker()
+
+
+@cache
+def _exclusive_now() -> Any:
+    flags = _library().LockFlags
+    return flags.EXCLUSIVE | flags.NON_BLOCKING
