@@ -1,4 +1,4 @@
-"""The command line: `piserver serve`, `call`, `list`, `search`, `tree`, `export` and `demo`.
+"""The command line: `piserver serve`, `call`, `list`, `search`, `tree`, `export`, `verify`, `repair` and `demo`.
 
 The exit code is 0 if the thing was done, 1 if it failed, 2 if the command was wrong. What a command needs is imported
 when it runs, so that `--help` is quick and `serve` can take over stdout before anything could be printed there.
@@ -191,6 +191,31 @@ def export(
     from piserver.cli.export import run
 
     run(session, form=form, whole=whole, entry=entry, redact=redact, output=output, overwrite=overwrite)
+
+
+@main.command()
+@click.argument("session", metavar="PATH|ID")
+def verify(session: str) -> None:
+    """Say everything that is wrong with a session's file.
+
+    Nothing is changed. The exit code is 1 if anything is wrong.
+    """
+    from piserver.cli.upkeep import verify
+
+    sys.exit(verify(session))
+
+
+@main.command()
+@click.argument("session", metavar="PATH|ID")
+def repair(session: str) -> None:
+    """Mend a session's file.
+
+    What is no entry is moved to files beside it, and the old file is kept as a backup. What the entries say stays as
+    it is.
+    """
+    from piserver.cli.upkeep import repair
+
+    repair(session)
 
 
 @main.command()

@@ -11,6 +11,7 @@ from msgspec import UNSET, UnsetType
 from piserver.client.connection import Connection, Notifications, PartialCallback, ProgressCallback
 from piserver.entries.types import AnyDraft, Replacement
 from piserver.protocol import sessions as p
+from piserver.protocol import upkeep as u
 from piserver.protocol.base import Empty, Params
 from piserver.protocol.export import ExportParams, ExportResult
 from piserver.protocol.search import SearchParams, SearchResult
@@ -92,6 +93,10 @@ class Client:
     @overload
     def on(
         self, method: Literal["session/listChanged"], callback: Callable[[p.ListChanged], object]
+    ) -> Callable[[], None]: ...
+    @overload
+    def on(
+        self, method: Literal["session/leaseChanged"], callback: Callable[[u.LeaseChanged], object]
     ) -> Callable[[], None]: ...
     @overload
     def on(self, method: str, callback: Callable[[Any], object]) -> Callable[[], None]: ...
@@ -379,6 +384,30 @@ class Client:
         return await self.request(
             "session/stats", p.StatsParams(session_id=session_id, entry_id=entry_id), p.StatsResult
         )
+
+    # --- files, and writing together ---
+
+    async def verify(self, path: StrPath | UnsetType = UNSET, *, session_id: str | UnsetType = UNSET) -> u.VerifyResult:
+        """Everything that is wrong with a session's file, and what `repair` would do; nothing is changed."""
+        params = u.VerifyParams(session_id=session_id, path=_absolute(path))
+        return await self.request("session/verify", params, u.VerifyResult)
+
+    async def repair(self, path: StrPath | UnsetType = UNSET, *, session_id: str | UnsetType = UNSET) -> u.RepairResult:
+        """Mends a session's file without changing what its entries say; the old one is kept beside it."""
+        params = u.RepairParams(session_id=session_id, path=_absolute(path))
+        return await self.request("session/repair", params, u.RepairResult)
+
+    async def lease(
+        self,
+        session_id: str,
+        action: Literal["status", "take", "release"] = "status",
+        *,
+        force: bool = False,
+        purpose: str | UnsetType = UNSET,
+    ) -> u.LeaseResult:
+        """Says who has the session for its own changes; has it, or gives it back."""
+        params = u.LeaseParams(session_id=session_id, action=action, force=force, purpose=purpose)
+        return await self.request("session/lease", params, u.LeaseResult)
 
 
 @overload

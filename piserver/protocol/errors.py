@@ -16,6 +16,7 @@ ErrorKind = Literal[
     "invalid-fork-target",
     "invalid-params",
     "invalid-session",
+    "lease-held",
     "read-only",
     "session-not-found",
     "stale-cursor",

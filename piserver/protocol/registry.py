@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from piserver.protocol import sessions as s
+from piserver.protocol import upkeep as u
 from piserver.protocol.base import Empty, Params, Shape
 from piserver.protocol.export import ExportParams, ExportResult
 from piserver.protocol.search import SearchParams, SearchResult
@@ -46,9 +47,13 @@ METHODS: dict[str, MethodSpec] = {
     "session/search": MethodSpec(SearchParams, SearchResult),
     "session/export": MethodSpec(ExportParams, ExportResult),
     "session/stats": MethodSpec(s.StatsParams, s.StatsResult),
+    "session/verify": MethodSpec(u.VerifyParams, u.VerifyResult),
+    "session/repair": MethodSpec(u.RepairParams, u.RepairResult, True),
+    "session/lease": MethodSpec(u.LeaseParams, u.LeaseResult, True),
 }
 
 NOTIFICATIONS: dict[str, type[Shape]] = {
     "session/treeChanged": s.TreeChanged,
     "session/listChanged": s.ListChanged,
+    "session/leaseChanged": u.LeaseChanged,
 }

@@ -15,6 +15,7 @@ from piserver.protocol.errors import ErrorKind
 from piserver.protocol.registry import METHODS, NOTIFICATIONS, PROTOCOL_VERSION
 from piserver.protocol.settings import Settings
 from piserver.session import Durability, Filter
+from piserver.storage.repair import StepKind
 from piserver.tree import DiagnosticKind
 
 Schema = dict[str, Any]
@@ -45,6 +46,7 @@ _NAMED: dict[str, Any] = {
     "Filter": Filter,
     "Durability": Durability,
     "DiagnosticKind": DiagnosticKind,
+    "RepairStepKind": StepKind,
     "ErrorKind": ErrorKind,
 }
 """Unions that get a name of their own, as they have in Python."""

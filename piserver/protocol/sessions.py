@@ -18,6 +18,7 @@ from piserver.protocol.shapes import (
     EntryId,
     EntrySummary,
     ExcludedEntry,
+    LeaseOwner,
     Position,
     RowWindow,
     SessionInfo,
@@ -93,12 +94,14 @@ class Snapshot(Position, kw_only=True):
     """A session as it is now.
 
     `newerLeafId`: a newer message on another branch than the leaf's, which nobody jumped away from; let the person
-    choose. `readOnly` says why nothing can be written. At most 100 `diagnostics` of `diagnosticsTotal` are given.
+    choose. `readOnly` says why nothing can be written, `lease` which other server has the session for its own changes.
+    At most 100 `diagnostics` of `diagnosticsTotal` are given.
     """
 
     info: SessionInfo
     newer_leaf_id: EntryId | None
     read_only: str | None
+    lease: LeaseOwner | UnsetType = UNSET
     state: ContextState
     statistics: Statistics
     diagnostics: list[Diagnostic]

@@ -182,6 +182,21 @@ class ContextChange(Shape, kw_only=True):
     detail: str | UnsetType = UNSET
 
 
+class LeaseOwner(Shape, kw_only=True):
+    """The server that has a session for its own changes. Times are ISO-8601; `started` is when its process began.
+
+    `remote`: it runs on another machine, so that nobody here can know whether it still does.
+    """
+
+    program: str
+    pid: int
+    host: str
+    started: str
+    since: str
+    purpose: str | None
+    remote: bool | UnsetType = UNSET
+
+
 class ChangeOrigin(Shape, kw_only=True):
     """Who caused a change.
 

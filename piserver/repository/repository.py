@@ -252,4 +252,7 @@ def _remove(paths: list[Path], *, permanent: bool) -> None:
         raise StorageError(f"{paths[0]} cannot be deleted: {error.strerror or error}{advice}") from error
     for path in paths[1:]:
         with suppress(OSError):
-            remove(path)
+            if path.suffix == ".lease":  # which says nothing without the session, and nothing later
+                path.unlink()
+            else:
+                remove(path)

@@ -54,6 +54,8 @@ class PiServer(Server):
     def on_initialize(self, params: lsp.InitializeParams) -> None:
         """Take the settings of `initializationOptions.piserver`. Raises RequestError for settings of the wrong type."""
         self._apply(_section(params.initialization_options) or {})
+        client = params.client_info.name if params.client_info else "a client"
+        self.sessions.set_program(f"piserver {__version__} for {client}")
 
     def experimental_capabilities(self, params: lsp.InitializeParams) -> dict[str, Any]:
         """What is announced under `capabilities.experimental`."""

@@ -34,6 +34,7 @@ class Desk:
     def __init__(self, server: Server, repository: Repository) -> None:
         self.server = server
         self.repository = repository
+        self.program = "piserver"  # as it is told to other servers
         self.subscriptions = Subscriptions(server)
         self.open_sessions = OpenSessions(repository, server.spawn, self.subscriptions.attach)
 
@@ -63,12 +64,20 @@ class Desk:
             info=views.info(info, opened.handle),
             newer_leaf_id=newer.id if newer else None,
             read_only=session.storage.read_only,
+            lease=foreign_lease(session),
             state=views.state(session.select().state),
             statistics=views.statistics(session.storage.statistics),
             diagnostics=[views.diagnostic(found) for found in diagnostics[:_MOST_DIAGNOSTICS]],
             diagnostics_total=len(diagnostics),
             rows=page,
         )
+
+
+def foreign_lease(session: Session) -> shapes.LeaseOwner | UnsetType:
+    """Which other server has a session for its own changes."""
+    lease = session.storage.lease
+    owner = lease.look() if lease else None
+    return UNSET if owner is None or owner.is_here else views.lease_owner(owner)
 
 
 def _surroundings(session: Session) -> list[Diagnostic]:

@@ -6,8 +6,9 @@ from piserver.entries.header import InvalidSessionError
 from piserver.entries.messages import InvalidEntryError
 from piserver.protocol.errors import RequestError
 from piserver.repository import InvalidForkTargetError, SessionNotFoundError
+from piserver.server import views
 from piserver.session import EntryNotFoundError, StaleLeafError
-from piserver.storage import ReadOnlyError, StorageError
+from piserver.storage import LeaseHeldError, ReadOnlyError, StorageError
 
 
 def as_request_error(error: Exception) -> Exception:
@@ -28,6 +29,9 @@ def as_request_error(error: Exception) -> Exception:
             return RequestError("stale-leaf", message, data={"leafId": error.leaf_id})
         case ReadOnlyError():
             return RequestError("read-only", message)
+        case LeaseHeldError():
+            owner = views.lease_owner(error.owner)
+            return RequestError("lease-held", message, retryable=True, data={"owner": owner})
         case StorageError():
             return RequestError("storage-failed", message, retryable=True, data={"landed": error.landed})
         case OSError() if not isinstance(error, TimeoutError):

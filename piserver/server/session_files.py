@@ -23,7 +23,7 @@ from piserver.server.dispatch import Request
 from piserver.server.open_sessions import Answers, OpenSession, unbroken
 from piserver.server.progress import Progress
 from piserver.session import Session, StaleLeafError
-from piserver.storage import StorageError
+from piserver.storage import Lease, StorageError
 from piserver.storage.glance import peek
 
 _BATCH = 32
@@ -165,6 +165,7 @@ class FileMethods:
             raise SessionNotFoundError(f"there is no file {path}") from None
 
         async def delete() -> p.DeleteResult:
+            Lease(path).check()
             await self._desk.repository.delete(path, permanent=params.permanent)
             if opened is not None:
                 self._desk.subscriptions.unwatch(opened.handle)

@@ -18,6 +18,7 @@ from piserver.server.session_export import ExportMethods
 from piserver.server.session_files import FileMethods
 from piserver.server.session_reads import ReadMethods
 from piserver.server.session_search import SearchMethods
+from piserver.server.session_upkeep import UpkeepMethods
 from piserver.server.wire import Server
 from piserver.session import Durability
 
@@ -35,6 +36,7 @@ class SessionMethods:
     def register(self) -> None:
         """Make every method known to the server."""
         files, changes, reads = FileMethods(self._desk), ChangeMethods(self._desk), ReadMethods(self._desk)
+        upkeep = UpkeepMethods(self._desk)
         handlers: dict[str, Callable[[Any, Request], Awaitable[Any]]] = {
             "session/create": files.create,
             "session/open": files.open,
@@ -58,9 +60,16 @@ class SessionMethods:
             "session/search": SearchMethods(self._desk).search,
             "session/export": ExportMethods(self._desk).export,
             "session/stats": reads.stats,
+            "session/verify": upkeep.verify,
+            "session/repair": upkeep.repair,
+            "session/lease": upkeep.lease,
         }
         for name, spec in METHODS.items():
             self._server.method(name, spec.params)(_guarded(handlers[name]))
+
+    def set_program(self, program: str) -> None:
+        """Call this server so where other servers are told of it."""
+        self._desk.program = program
 
     def set_durability(self, durability: Durability) -> None:
         """Apply a changed setting to the sessions that are open."""

@@ -16,10 +16,11 @@ from msgspec import UNSET, UnsetType
 from piserver.protocol.encoding import encode
 from piserver.protocol.sessions import TreeChanged
 from piserver.protocol.shapes import ChangeOrigin, EntrySummary
+from piserver.protocol.upkeep import LeaseChanged
 from piserver.server import views
 from piserver.server.open_sessions import OpenSession
 from piserver.session import Change, Session
-from piserver.storage import StorageError
+from piserver.storage import Owner, StorageError
 from piserver.tree import Node
 
 if TYPE_CHECKING:
@@ -68,6 +69,8 @@ class Subscriptions:
     def attach(self, opened: OpenSession) -> None:
         """Hear of every change of a session that was just opened."""
         opened.session.listen(lambda change: self._changed(opened, change))
+        if (lease := opened.session.storage.lease) is not None:
+            lease.listener = lambda owner, lost: self._lease_changed(opened, owner, lost)
 
     def watch(self, opened: OpenSession) -> None:
         """The client has been sent the session as it is at this moment: tell it what comes after."""
@@ -76,6 +79,15 @@ class Subscriptions:
     def unwatch(self, handle: str) -> None:
         """Send no more changes of a session."""
         self._watches.pop(handle, None)
+
+    def _lease_changed(self, opened: OpenSession, owner: Owner | None, lost: bool) -> None:
+        """Tell who has a session now: the client that watches it, and in any case the one that has lost it."""
+        if not lost and opened.handle not in self._watches:
+            return
+        told = None if owner is None else views.lease_owner(owner)
+        self._server.push(
+            "session/leaseChanged", LeaseChanged(session_id=opened.handle, owner=told, lost=views.flag(lost))
+        )
 
     def _changed(self, opened: OpenSession, change: Change) -> None:
         watch = self._watches.get(opened.handle)

@@ -9,9 +9,12 @@ from msgspec import UNSET, Raw, UnsetType
 
 from piserver import tree
 from piserver.context import Context, ContextTokens
-from piserver.protocol import shapes
+from piserver.entries.text import format_timestamp
+from piserver.protocol import shapes, upkeep
 from piserver.session import EntrySummary, Filter, Row, RowWindow, Session
+from piserver.storage import Owner
 from piserver.storage.glance import SessionInfo
+from piserver.storage.repair import Step
 
 T = TypeVar("T")
 
@@ -61,6 +64,26 @@ def diagnostic(source: tree.Diagnostic) -> shapes.Diagnostic:
         line=given(source.line),
         offset=given(source.offset),
         entry_id=given(source.entry_id),
+    )
+
+
+def lease_owner(source: Owner) -> shapes.LeaseOwner:
+    """Who has a session."""
+    return shapes.LeaseOwner(
+        program=source.program,
+        pid=source.pid,
+        host=source.host,
+        started=format_timestamp(int(source.started * 1000)),
+        since=source.since,
+        purpose=source.purpose,
+        remote=flag(source.is_remote),
+    )
+
+
+def step(source: Step) -> upkeep.RepairStep:
+    """One step of mending a file."""
+    return upkeep.RepairStep(
+        kind=source.kind, line=source.line, offset=source.offset, size=source.size, reason=source.reason
     )
 
 

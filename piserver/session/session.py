@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from itertools import groupby
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import anyio
 import anyio.to_thread
@@ -51,6 +52,8 @@ from piserver.session.rows import EntrySummary, Filter, RowWindow, summarise
 from piserver.session.view import View
 from piserver.storage import Storage, StorageError
 from piserver.tree import Diagnostic, Node, Statistics, statistics_of
+
+T = TypeVar("T")
 
 
 class _Current:
@@ -153,17 +156,17 @@ class Session:
         """Append entries in one write, all or none; each becomes the leaf, a `LeafDraft` makes its target the leaf.
 
         They are as durable as the setting says when this returns. Raises InvalidEntryError, EntryNotFoundError,
-        StaleLeafError (nothing written), ReadOnlyError, StorageError.
+        StaleLeafError (nothing written), ReadOnlyError, LeaseHeldError, StorageError.
         """
         drafts = tuple(checked(draft, self._clock()) for draft in drafts)
         async with self._lock:
             await self._look(expected_leaf)
             for draft in drafts:
                 self._check_targets(draft)
-            await self._prepare()
-            newer = self.newer_leaf
-            nodes = self._write(drafts, self._free_ids(len(drafts)), origin)
-            leaf = self.leaf
+            async with self._writing():
+                newer = self.newer_leaf
+                nodes = self._write(drafts, self._free_ids(len(drafts)), origin)
+                leaf = self.leaf
         if newer is not None and self.storage.tree.is_ancestor(newer, leaf):
             newer = None
         await self._settle(nodes)
@@ -245,6 +248,13 @@ class Session:
         async with self._lock:
             await self._refresh()
 
+    async def rewrite(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Let `work` put another file in the log's place while changes wait, and take that in. Answers its result."""
+        async with self._lock:
+            result = await work()
+            await self._refresh()
+            return result
+
     async def _refresh(self) -> None:
         await self.storage.refresh()
         self._tell_of_others()
@@ -266,13 +276,18 @@ class Session:
         if not isinstance(expected_leaf, _Current) and expected_leaf != self.leaf_id:
             raise StaleLeafError(expected_leaf, self.leaf_id)
 
-    async def _prepare(self) -> None:
-        """Make the log writable, once it is certain that there is something to write."""
+    @asynccontextmanager
+    async def _writing(self) -> AsyncGenerator[None]:
+        """Make the log writable, once it is certain that there is something to write; our other servers wait."""
         epoch = self.storage.epoch
         await self.storage.prepare()
-        self._tell_of_others()
-        if epoch != self.storage.epoch:
-            raise StorageError("the log was replaced at this moment; nothing was written")
+        try:
+            self._tell_of_others()
+            if epoch != self.storage.epoch:
+                raise StorageError("the log was replaced at this moment; nothing was written")
+            yield
+        finally:
+            self.storage.release()
 
     def _check_targets(self, draft: Draft) -> None:
         match draft:
@@ -323,12 +338,13 @@ class Session:
         if label is not None and label.label:
             drafts.append(label)
         drafts = [checked(draft, self._clock()) for draft in drafts]
-        if drafts:
-            await self._prepare()
-        ids = self._free_ids(len(drafts))
-        if summary is not None and isinstance(drafts[-1], LabelDraft):
-            drafts[-1] = LabelDraft(target_id=ids[named], label=drafts[-1].label)
-        written = {node.type: node for node in self._write(drafts, ids, origin)}
+        if not drafts:
+            return Navigated(self.leaf)
+        async with self._writing():
+            ids = self._free_ids(len(drafts))
+            if summary is not None and isinstance(drafts[-1], LabelDraft):
+                drafts[-1] = LabelDraft(target_id=ids[named], label=drafts[-1].label)
+            written = {node.type: node for node in self._write(drafts, ids, origin)}
         jump, made, named_by = (written.get(kind) for kind in ("leaf", "branch_summary", "label"))
         return Navigated(self.leaf, jump, made, None, named_by)
 

@@ -2,6 +2,16 @@
 
 from piserver.storage.base import ReadOnlyError, Storage, StorageError
 from piserver.storage.jsonl import JsonlStorage
+from piserver.storage.lease import Lease, LeaseHeldError, Owner
 from piserver.storage.memory import MemoryStorage
 
-__all__ = ["JsonlStorage", "MemoryStorage", "ReadOnlyError", "Storage", "StorageError"]
+__all__ = [
+    "JsonlStorage",
+    "Lease",
+    "LeaseHeldError",
+    "MemoryStorage",
+    "Owner",
+    "ReadOnlyError",
+    "Storage",
+    "StorageError",
+]

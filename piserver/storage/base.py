@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from piserver.entries.codec import clean
 from piserver.entries.entry import Entry
 from piserver.entries.header import Header
 from piserver.tree import Diagnostic, Node, Statistics, Tree
+
+if TYPE_CHECKING:
+    from piserver.storage.lease import Lease
 
 
 class StorageError(OSError):
@@ -38,6 +42,11 @@ class Storage(ABC):
     """Changes when the log was replaced underneath, so that revisions of before mean nothing any more."""
     read_only: str | None = None
     """Why the log must not be written, or None."""
+
+    @property
+    def lease(self) -> Lease | None:
+        """Who has the log for itself, where others may write to it as well."""
+        return None
 
     @property
     def leaf(self) -> Node | None:
@@ -113,8 +122,13 @@ class Storage(ABC):
     async def prepare(self) -> None:
         """Make the log ready for `write`: migrate an old version, cut off a torn tail.
 
-        What other writers add meanwhile is taken in. Raises as `write` does.
+        What other writers have added is taken in. Our other servers wait from then on until `write` or `release`.
+        Raises as `write` does, and LeaseHeldError if another server has the log for itself.
         """
+
+    @abstractmethod
+    def release(self) -> None:
+        """Let our other servers write again, if `write` was not called after `prepare`. Idempotent."""
 
     @abstractmethod
     async def sync(self) -> None:

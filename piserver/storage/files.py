@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 
@@ -15,10 +15,13 @@ def make_folder(folder: Path) -> None:
         path.mkdir(mode=0o700, exist_ok=True)
 
 
-def write_whole(path: Path, chunks: Iterable[bytes], *, replace: bool = False) -> None:
+def write_whole(
+    path: Path, chunks: Iterable[bytes], *, replace: bool = False, check: Callable[[], None] = lambda: None
+) -> None:
     """Write a file through a temporary one beside it: content, fsync, then into place in one step, mode 0600.
 
-    Raises FileExistsError if something is there and `replace` is false. Whatever fails, no part of a file stays behind.
+    `check` is called right before that step and may raise. Raises FileExistsError if something is there and `replace`
+    is false. Whatever fails, no part of a file stays behind.
     """
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -27,6 +30,7 @@ def write_whole(path: Path, chunks: Iterable[bytes], *, replace: bool = False) -
             file.writelines(chunks)
             file.flush()
             os.fsync(file.fileno())
+        check()
         if replace:
             os.replace(temporary, path)
         else:
@@ -65,6 +69,23 @@ def keep_backup(path: Path) -> Path:
                 continue
             write_whole(backup, [path.read_bytes()])
         return backup
+
+
+def append_aside(path: Path, suffix: str, chunks: Iterable[bytes]) -> Path:
+    """Add what is taken out of a file to another one beside it, named with `suffix`; it is on disk when this returns.
+
+    Answers that file.
+    """
+    beside = path.with_name(f"{path.name}.{suffix}")
+    with open(beside, "ab", opener=_private) as file:
+        file.writelines(chunks)
+        file.flush()
+        os.fsync(file.fileno())
+    return beside
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def sync_folder(folder: Path) -> None:

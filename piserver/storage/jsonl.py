@@ -1,7 +1,8 @@
 """A session log in a JSONL file.
 
 Opening only reads. The first append opens the file for writing and, where needed, migrates it or moves a torn tail
-aside. An append is one `write` on a kept descriptor, after a look at whether somebody else has made the file longer.
+aside. An append is one `write` on a kept descriptor, after a look at whether somebody else has made the file longer;
+from the look to the end of the write our other servers are kept out by a lock.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -19,8 +21,10 @@ import anyio.to_thread
 from piserver.entries.header import VERSION, Header, InvalidSessionError, compose_header
 from piserver.storage.base import ReadOnlyError, Storage, StorageError
 from piserver.storage.clock import SYSTEM_CLOCK, Clock
-from piserver.storage.files import make_folder, write_whole
+from piserver.storage.files import append_aside, make_folder, write_whole
+from piserver.storage.lease import Lease
 from piserver.storage.loader import Loader
+from piserver.storage.locking import acquire, release
 from piserver.storage.pause import collector_paused
 from piserver.storage.rewrite import migrate
 from piserver.storage.sync import GroupCommit
@@ -45,11 +49,13 @@ class JsonlStorage(Storage):
     """One session file. Make it with `open` or `create`."""
 
     def __init__(self, path: Path, file: BinaryIO, clock: Clock) -> None:
-        self.path = str(path)
+        self.path = self._place = str(path)
         self._path = path
         self._file = file
         self._clock = clock
+        self._lease = Lease(path, clock)
         self._write_fd: int | None = None
+        self._locked = False
         self._commit = GroupCommit()
         self._loader = Loader()
         self._end = 0
@@ -159,6 +165,10 @@ class JsonlStorage(Storage):
     def diagnostics(self) -> list[Diagnostic]:
         return self._loader.diagnostics
 
+    @property
+    def lease(self) -> Lease:
+        return self._lease
+
     # Reading
 
     def size_of(self, node: Node) -> int:
@@ -204,7 +214,7 @@ class JsonlStorage(Storage):
         if self._file.closed:
             raise StorageError(f"{self.path} is closed")
         try:
-            status = os.stat(self._path)
+            status = os.stat(self._place)
             same = (status.st_dev, status.st_ino) == self._identity
             if same and status.st_size == self._end:
                 return []
@@ -257,38 +267,57 @@ class JsonlStorage(Storage):
     async def prepare(self) -> None:
         try:
             while True:
-                if self.read_only:
-                    raise ReadOnlyError(f"{self.path} is read-only: {self.read_only}")
+                fd = await self._lock()
+                await self.refresh()
+                if fd != self._write_fd:  # another file lies there now, and that one is not locked
+                    continue
+                self._lease.check()
                 if self._loader.migration is not None:
-                    if not await anyio.to_thread.run_sync(self._migrate):
-                        await self.refresh()
-                elif self._write_fd is None:
-                    if not os.stat(self._path).st_mode & 0o222:  # root could write all the same
-                        raise ReadOnlyError(f"{self.path} is read-only: its mode forbids writing")
-                    self._write_fd = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
+                    await anyio.to_thread.run_sync(self._migrate)
                 elif self._loader.torn is None:
                     return
-                elif await self._is_left_behind(self._loader.torn):
-                    self._cut_off(self._write_fd, *self._loader.torn)
-        except StorageError:
+                elif await self._is_left_behind(self._loader.torn) and fd == self._write_fd:
+                    self._cut_off(fd, *self._loader.torn)
+        except BaseException as error:
+            self.release()
+            if isinstance(error, OSError) and not isinstance(error, StorageError):
+                gone = isinstance(error, FileNotFoundError)
+                reason = "was deleted or moved" if gone else f"cannot be written: {error.strerror or error}"
+                raise StorageError(f"{self.path} {reason}") from error
             raise
-        except OSError as error:
-            raise StorageError(f"{self.path} cannot be written: {error.strerror or error}") from error
 
-    def _migrate(self) -> bool:
-        """Rewrite a file of an old version; False if it is not as it was read any more. Runs in a worker thread."""
+    async def _lock(self) -> int:
+        """The descriptor to write on, opened and locked if it is not."""
+        if self.read_only:
+            raise ReadOnlyError(f"{self.path} is read-only: {self.read_only}")
+        if self._write_fd is None:
+            if not os.stat(self._path).st_mode & 0o222:  # root could write all the same
+                raise ReadOnlyError(f"{self.path} is read-only: its mode forbids writing")
+            self._write_fd = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
+        if not self._locked:
+            await acquire(self._write_fd, self._path, self._clock)
+            self._locked = True
+        return self._write_fd
+
+    def release(self) -> None:
+        if self._locked and self._write_fd is not None:
+            release(self._write_fd)
+        self._locked = False
+
+    def _migrate(self) -> None:
+        """Rewrite a file of an old version, unless it is not as it was read any more. Runs in a worker thread."""
         path = self._path.resolve()  # a link stays one
         data = path.read_bytes()
         if len(data) != self._end:
-            return False
+            return
         end = migrate(path, data, self._loader)
         file, old = _open_file(path), self._file
         status = os.fstat(file.fileno())
         self._identity = status.st_dev, status.st_ino
         self._file, self.header = file, self._loader.finish()
         old.close()
+        self._close_writer()  # it leads to the file of before
         self._read_up_to(end)
-        return True
 
     async def _is_left_behind(self, torn: tuple[int, bytes]) -> bool:
         """Whether nobody is writing the torn tail any more: it is ours, or has stood unchanged for a while."""
@@ -305,10 +334,7 @@ class JsonlStorage(Storage):
         if os.pread(fd, len(data) + 1, offset) != data:
             self._read_tail()
             return
-        with open(f"{self.path}.torn", "ab", opener=_private) as aside:
-            aside.write(data.rstrip(b"\n") + b"\n")
-            aside.flush()
-            os.fsync(aside.fileno())
+        append_aside(self._path, "torn", [data.rstrip(b"\n") + b"\n"])
         # Another server may have cut it off too while the disk was busy, and written what must stay.
         if os.pread(fd, len(data) + 1, offset) != data:
             self._read_tail()
@@ -319,8 +345,15 @@ class JsonlStorage(Storage):
         self._end = offset
 
     def write(self, lines: Sequence[bytes]) -> list[Node]:
-        fd, before = self._write_fd, self.revision
+        fd = self._write_fd
         assert fd is not None, "prepare() comes first"
+        try:
+            return self._append(fd, lines)
+        finally:
+            self.release()
+
+    def _append(self, fd: int, lines: Sequence[bytes]) -> list[Node]:
+        before = self.revision
         start = b"\n" if self._loader.unterminated else b""
         data = start + b"".join([line + b"\n" for line in lines])
         self._write_all(fd, data)
@@ -367,8 +400,8 @@ class JsonlStorage(Storage):
 
     def _close_writer(self) -> None:
         if self._write_fd is not None:
-            os.close(self._write_fd)
-            self._write_fd, self._commit = None, GroupCommit()
+            os.close(self._write_fd)  # and with it the lock
+            self._write_fd, self._locked, self._commit = None, False, GroupCommit()
 
     async def aclose(self) -> None:
         try:
@@ -376,6 +409,9 @@ class JsonlStorage(Storage):
         finally:
             self._close_writer()
             self._file.close()
+            if self._lease.is_ours:
+                with suppress(StorageError):  # it ends with this process in any case
+                    await self._lease.release()
 
 
 def _runs(nodes: Sequence[Node], loader: Loader) -> Iterator[list[Node]]:
@@ -396,7 +432,3 @@ def _runs(nodes: Sequence[Node], loader: Loader) -> Iterator[list[Node]]:
 def _open_file(path: Path) -> BinaryIO:
     """The file to read from, kept for as long as the storage."""
     return open(path, "rb", buffering=_INLINE)
-
-
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)

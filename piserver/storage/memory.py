@@ -63,6 +63,9 @@ class MemoryStorage(Storage):
         if self._loader.torn is not None:
             self._loader.drop_torn(terminated=True)
 
+    def release(self) -> None:
+        return None
+
     def write(self, lines: Sequence[bytes]) -> list[Node]:
         before = self.revision
         self._loader.unterminated = False

@@ -1,4 +1,8 @@
-"""The one time that a session file is written anew: an old version becomes the current one before its first append."""
+"""A session file written anew as another version: an old one becomes the current one before its first append.
+
+Three things change a session file otherwise than by making it longer: this, `repair`, and cutting off a torn tail
+(`JsonlStorage`). All of them are done under its lock, and keep beside it what was there.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +32,7 @@ def migrate(path: Path, data: bytes, loader: Loader) -> int:
     for number, line in enumerate(body.removesuffix(b"\n").split(b"\n"), 1):
         chunk = line
         if number == loader.header_line:
-            chunk = replace_members(line, {"version"}, {"version": VERSION})
+            chunk = upgraded_header(line, loader)
         for index in by_line.get(number, ()):
             if loader.lengths[index] >= len(line):
                 chunk = loader.upgraded[index]
@@ -44,3 +48,12 @@ def migrate(path: Path, data: bytes, loader: Loader) -> int:
     write_whole(path, chunks, replace=True)
     loader.migrated(offsets, lengths)
     return offset
+
+
+def upgraded_header(line: bytes, loader: Loader) -> bytes:
+    """The header's line as the current version has it; one that is of the current version stays as it is."""
+    if loader.migration is None:
+        return line
+    text = line.removeprefix(BYTE_ORDER_MARK)
+    end = b"\n" if text.endswith(b"\n") else b""
+    return replace_members(text, {"version"}, {"version": VERSION}) + end

@@ -26,9 +26,11 @@ finally:
         "demo",
         "export",
         "list",
+        "repair",
         "search",
         "serve",
         "tree",
+        "verify",
     ]
     assert done.stderr == "[]\n"
 

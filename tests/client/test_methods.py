@@ -65,6 +65,24 @@ async def test_a_session_is_made_grown_and_read(client: Client, tmp_path: Path) 
     assert (stats.file.messages, stats.path.messages) == (2, 2)
 
 
+async def test_a_file_is_verified_mended_and_held(client: Client, tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    id = (await client.create(tmp_path, path=path)).session_id
+    with path.open("ab") as file:
+        file.write(b"no entry\n")
+    held = await client.lease(id, "take", purpose="a test")
+    found = await client.verify(session_id=id)
+    done = await client.repair(path)
+    given_back = await client.lease(id, "release")
+
+    assert held.own
+    assert held.owner is not None
+    assert held.owner.purpose == "a test"
+    assert ([step.kind for step in found.steps], found.entries) == (["set-aside-line"], 0)
+    assert (done.steps, done.diagnostics) == (found.steps, [])
+    assert (given_back.owner, given_back.own) == (None, False)
+
+
 async def test_the_tree_is_moved_in_labelled_and_edited(client: Client, tmp_path: Path) -> None:
     id = (await client.create(tmp_path)).session_id
     one, two, three = (await client.append(id, user("one"), assistant("two"), user("three"))).entry_ids

@@ -1,5 +1,6 @@
 """Ada's home, in which the examples of `protocol.md` take place."""
 
+import json
 import os
 from pathlib import Path
 
@@ -27,3 +28,17 @@ def furnish(home: Path) -> dict[str, str]:
         os.utime(path, (1780158037, 1780158037))
     (home / "notes.txt").write_text("Buy milk.\n")
     return given | {"/home/ada": str(home)}
+
+
+def take_over(home: Path) -> None:
+    """A server on another machine that shares this home takes the lease of the first session."""
+    [session] = home.rglob("*_01972157-*.jsonl")
+    owner = {
+        "program": "piserver 0.1.0 for another editor",
+        "pid": 2048,
+        "started": 1780304113.0,
+        "host": "the-laptop",
+        "since": "2026-06-01T09:02:11.480Z",
+        "purpose": None,
+    }
+    session.with_name(f"{session.name}.lease").write_text(json.dumps(owner))

@@ -14,9 +14,17 @@ _ANY_KIND = re.compile("|".join(f"({kind})" for kind in _KINDS.values()))
 _MILLISECONDS = range(10**12, 10**13)
 _WHOLE = {"epoch"}
 """Members that are placeholders as they are."""
-_FREE = {"modified": str, "size": int, "version": str}
-"""Members that may hold anything of their type: what a file system or a release says."""
-_PLACE_IN_FILE = re.compile(r".*\.diagnostics\[\d+\]\.offset")
+_FREE = {
+    "modified": str,
+    "size": int,
+    "version": str,
+    "sha256": str,
+    "pid": int,
+    "host": str,
+    "program": str,
+}
+"""Members that may hold anything of their type: what a file system, a release or a machine says."""
+_PLACE_IN_FILE = re.compile(r".*\.(diagnostics|steps)\[\d+\]\.offset")
 """Where something stands in a file, whose header holds a path."""
 
 

@@ -31,8 +31,13 @@ WANTED: dict[str, dict[str, Any]] = {
     "session/search": {"query": "q"},
     "session/export": {"sessionId": "S", "form": "html"},
     "session/stats": {"sessionId": "S"},
+    "session/verify": {"sessionId": "S"},
+    "session/repair": {"sessionId": "S"},
+    "session/lease": {"sessionId": "S"},
 }
 """What each method cannot do without."""
+OF_A_FILE = ["session/open", "session/delete", "session/verify", "session/repair"]
+"""What takes a path in the place of an id."""
 OF_A_SESSION = [name for name, params in WANTED.items() if "sessionId" in params and name != "session/close"]
 
 
@@ -56,9 +61,7 @@ def test_a_field_of_the_wrong_type_is_refused_by_name(server: Piserver, method: 
     assert (error["data"]["kind"], error["data"]["field"]) == ("invalid-params", field)
 
 
-@pytest.mark.parametrize(
-    "method", [name for name in WANTED if WANTED[name] and name not in ("session/open", "session/delete")]
-)
+@pytest.mark.parametrize("method", [name for name in WANTED if WANTED[name] and name not in OF_A_FILE])
 def test_a_missing_field_is_refused_by_name(server: Piserver, method: str) -> None:
     required = {name for name in WANTED[method] if name not in ("entry", "replacement")}
     for params in (None, [], [None], {}):
@@ -84,7 +87,7 @@ def test_no_parameters_come_in_many_forms(server: Piserver, params: Any) -> None
     assert "sessions" in server.call("session/list", params)
 
 
-@pytest.mark.parametrize("method", ["session/open", "session/delete"])
+@pytest.mark.parametrize("method", OF_A_FILE)
 def test_a_session_is_named_by_id_or_by_path_and_not_by_both(server: Piserver, method: str) -> None:
     for params in ({}, {"sessionId": "S", "path": "/p"}):
         assert server.kind(method, params) == "invalid-params"
@@ -175,6 +178,8 @@ def test_what_no_file_can_be_called_is_refused(server: Piserver, session: str, t
     for method, params, field in [
         ("session/open", {"path": text}, "path"),
         ("session/delete", {"path": text}, "path"),
+        ("session/verify", {"path": text}, "path"),
+        ("session/repair", {"path": text}, "path"),
         ("session/create", {"cwd": "/w", "path": text}, "path"),
         ("session/create", {"cwd": text}, "cwd"),
         ("session/fork", {"sessionId": session, "entryId": NO_ENTRY, "cwd": text}, "cwd"),

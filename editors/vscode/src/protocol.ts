@@ -10,7 +10,9 @@ export type Durability = "structure" | "always" | "never";
 
 export type DiagnosticKind = "malformed-line" | "recovered-entry" | "torn-tail" | "duplicate-id" | "missing-parent" | "absent-parent" | "parent-cycle" | "bad-leaf-target" | "bad-label" | "bad-context-edit" | "missing-message" | "off-path-first-kept" | "header" | "newer-version" | "missing-cwd";
 
-export type ErrorKind = "cancelled" | "client-failed" | "entry-not-found" | "invalid-entry" | "invalid-fork-target" | "invalid-params" | "invalid-session" | "read-only" | "session-not-found" | "stale-cursor" | "stale-leaf" | "storage-failed" | "timed-out" | "too-large";
+export type RepairStepKind = "split-line" | "set-aside-line" | "set-aside-duplicate" | "cut-tail" | "end-last-line";
+
+export type ErrorKind = "cancelled" | "client-failed" | "entry-not-found" | "invalid-entry" | "invalid-fork-target" | "invalid-params" | "invalid-session" | "lease-held" | "read-only" | "session-not-found" | "stale-cursor" | "stale-leaf" | "storage-failed" | "timed-out" | "too-large";
 
 /** What the parameters of every method may hold besides their own fields; `_meta` is ignored. */
 export interface RequestParams {
@@ -76,7 +78,8 @@ export interface CreateParams extends RequestParams {
  * A session as it is now.
  *
  * `newerLeafId`: a newer message on another branch than the leaf's, which nobody jumped away from; let the person
- * choose. `readOnly` says why nothing can be written. At most 100 `diagnostics` of `diagnosticsTotal` are given.
+ * choose. `readOnly` says why nothing can be written, `lease` which other server has the session for its own changes.
+ * At most 100 `diagnostics` of `diagnosticsTotal` are given.
  */
 export interface Snapshot {
   sessionId: string;
@@ -86,6 +89,7 @@ export interface Snapshot {
   info: SessionInfo;
   newerLeafId: string | null;
   readOnly: string | null;
+  lease?: LeaseOwner;
   state: ContextState;
   statistics: Statistics;
   diagnostics: Diagnostic[];
@@ -110,6 +114,21 @@ export interface SessionInfo {
   messageCount: number | null;
   parentSession: string | null;
   broken?: string;
+}
+
+/**
+ * The server that has a session for its own changes. Times are ISO-8601; `started` is when its process began.
+ *
+ * `remote`: it runs on another machine, so that nobody here can know whether it still does.
+ */
+export interface LeaseOwner {
+  program: string;
+  pid: number;
+  host: string;
+  started: string;
+  since: string;
+  purpose: string | null;
+  remote?: boolean;
 }
 
 /** What holds at an entry: `model` null and `activeToolNames` null where the log never said. */
@@ -874,6 +893,99 @@ export interface StatsResult {
   percent: number | null;
 }
 
+/** A session by `sessionId` or by the `path` of its file, which is not opened for that. */
+export interface VerifyParams extends RequestParams {
+  sessionId?: string;
+  path?: string;
+}
+
+/**
+ * What was found in a file, all `diagnostics`, and the `steps` that `session/repair` would take.
+ *
+ * `size` is in bytes, `lines` counts physical lines, `entries` those that can be read. `refused` says why the file
+ * would not be repaired at this moment; null if nothing hinders that.
+ */
+export interface VerifyResult {
+  path: string;
+  sessionId: string;
+  version: number;
+  size: number;
+  sha256: string;
+  lines: number;
+  entries: number;
+  leafId: string | null;
+  diagnostics: Diagnostic[];
+  steps: RepairStep[];
+  refused: string | null;
+}
+
+/**
+ * One thing that mending does to a file. `line` counts physical lines from 1; `offset` and `size` are bytes.
+ *
+ * `split-line`: entries found on a damaged line get lines of their own. `set-aside-line`: what is no entry goes to
+ * `.damaged`. `set-aside-duplicate`: so does an entry whose id another one has already. `cut-tail`: what a crash left
+ * of the last line goes to `.torn`. `end-last-line`: the last line gets its end.
+ */
+export interface RepairStep {
+  kind: RepairStepKind;
+  line: number;
+  offset: number;
+  size: number;
+  reason: string;
+}
+
+/** A session by `sessionId` or by the `path` of its file. */
+export interface RepairParams extends RequestParams {
+  sessionId?: string;
+  path?: string;
+}
+
+/**
+ * What was done, and the file as it is now.
+ *
+ * `backup` holds what it was, `damaged` and `torn` what was taken out; null where there was nothing to keep. Without
+ * `steps` nothing was wrong that could be mended, and nothing was changed. `diagnostics` are what remains: what whole
+ * entries say of each other.
+ */
+export interface RepairResult {
+  path: string;
+  sessionId: string;
+  size: number;
+  sha256: string;
+  entries: number;
+  steps: RepairStep[];
+  diagnostics: Diagnostic[];
+  backup: string | null;
+  damaged: string | null;
+  torn: string | null;
+}
+
+/**
+ * `status`: who has the session. `take`: have it, for the server's own changes alone. `release`: give it back.
+ *
+ * `force` takes it from somebody who has it. `purpose` is shown to others.
+ */
+export interface LeaseParams extends RequestParams {
+  sessionId: string;
+  /** default `"status"` */
+  action?: "release" | "status" | "take";
+  /** default `false` */
+  force?: boolean;
+  purpose?: string;
+}
+
+/**
+ * Who has the session now; null if nobody has. `own`: it is this server.
+ *
+ * `previous`: who has lost it by being taken over from, or by ending without giving it back.
+ */
+export interface LeaseResult {
+  sessionId: string;
+  owner: LeaseOwner | null;
+  own: boolean;
+  previous?: LeaseOwner;
+}
+
 /**
  * The tree has grown from `fromRevision` to `revision`.
  *
@@ -915,6 +1027,13 @@ export interface ListChanged {
   info?: SessionInfo;
 }
 
+/** Another server has the session than before, or none (null). `lost`: this server had it, and has it no more. */
+export interface LeaseChanged {
+  sessionId: string;
+  owner: LeaseOwner | null;
+  lost?: boolean;
+}
+
 /** Every request, by its method. */
 export interface Methods {
   "session/create": { params: CreateParams; result: Snapshot };
@@ -939,10 +1058,14 @@ export interface Methods {
   "session/search": { params: SearchParams; result: SearchResult };
   "session/export": { params: ExportParams; result: ExportResult };
   "session/stats": { params: StatsParams; result: StatsResult };
+  "session/verify": { params: VerifyParams; result: VerifyResult };
+  "session/repair": { params: RepairParams; result: RepairResult };
+  "session/lease": { params: LeaseParams; result: LeaseResult };
 }
 
 /** Every notification from the server, by its method. */
 export interface Notifications {
   "session/treeChanged": TreeChanged;
   "session/listChanged": ListChanged;
+  "session/leaseChanged": LeaseChanged;
 }

@@ -8,7 +8,9 @@
 
 ---@alias piserver.DiagnosticKind "malformed-line"|"recovered-entry"|"torn-tail"|"duplicate-id"|"missing-parent"|"absent-parent"|"parent-cycle"|"bad-leaf-target"|"bad-label"|"bad-context-edit"|"missing-message"|"off-path-first-kept"|"header"|"newer-version"|"missing-cwd"
 
----@alias piserver.ErrorKind "cancelled"|"client-failed"|"entry-not-found"|"invalid-entry"|"invalid-fork-target"|"invalid-params"|"invalid-session"|"read-only"|"session-not-found"|"stale-cursor"|"stale-leaf"|"storage-failed"|"timed-out"|"too-large"
+---@alias piserver.RepairStepKind "split-line"|"set-aside-line"|"set-aside-duplicate"|"cut-tail"|"end-last-line"
+
+---@alias piserver.ErrorKind "cancelled"|"client-failed"|"entry-not-found"|"invalid-entry"|"invalid-fork-target"|"invalid-params"|"invalid-session"|"lease-held"|"read-only"|"session-not-found"|"stale-cursor"|"stale-leaf"|"storage-failed"|"timed-out"|"too-large"
 
 --- What the parameters of every method may hold besides their own fields; `_meta` is ignored.
 ---@class piserver.RequestParams
@@ -58,7 +60,8 @@
 --- A session as it is now.
 ---
 --- `newerLeafId`: a newer message on another branch than the leaf's, which nobody jumped away from; let the person
---- choose. `readOnly` says why nothing can be written. At most 100 `diagnostics` of `diagnosticsTotal` are given.
+--- choose. `readOnly` says why nothing can be written, `lease` which other server has the session for its own changes.
+--- At most 100 `diagnostics` of `diagnosticsTotal` are given.
 ---@class piserver.Snapshot
 ---@field sessionId string
 ---@field epoch string
@@ -67,6 +70,7 @@
 ---@field info piserver.SessionInfo
 ---@field newerLeafId? string
 ---@field readOnly? string
+---@field lease? piserver.LeaseOwner
 ---@field state piserver.ContextState
 ---@field statistics piserver.Statistics
 ---@field diagnostics piserver.Diagnostic[]
@@ -88,6 +92,18 @@
 ---@field messageCount? integer
 ---@field parentSession? string
 ---@field broken? string
+
+--- The server that has a session for its own changes. Times are ISO-8601; `started` is when its process began.
+---
+--- `remote`: it runs on another machine, so that nobody here can know whether it still does.
+---@class piserver.LeaseOwner
+---@field program string
+---@field pid integer
+---@field host string
+---@field started string
+---@field since string
+---@field purpose? string
+---@field remote? boolean
 
 --- What holds at an entry: `model` null and `activeToolNames` null where the log never said.
 ---@class piserver.ContextState
@@ -706,6 +722,80 @@
 ---@field window? integer
 ---@field percent? number
 
+--- A session by `sessionId` or by the `path` of its file, which is not opened for that.
+---@class piserver.VerifyParams: piserver.RequestParams
+---@field sessionId? string
+---@field path? string
+
+--- What was found in a file, all `diagnostics`, and the `steps` that `session/repair` would take.
+---
+--- `size` is in bytes, `lines` counts physical lines, `entries` those that can be read. `refused` says why the file
+--- would not be repaired at this moment; null if nothing hinders that.
+---@class piserver.VerifyResult
+---@field path string
+---@field sessionId string
+---@field version number
+---@field size integer
+---@field sha256 string
+---@field lines integer
+---@field entries integer
+---@field leafId? string
+---@field diagnostics piserver.Diagnostic[]
+---@field steps piserver.RepairStep[]
+---@field refused? string
+
+--- One thing that mending does to a file. `line` counts physical lines from 1; `offset` and `size` are bytes.
+---
+--- `split-line`: entries found on a damaged line get lines of their own. `set-aside-line`: what is no entry goes to
+--- `.damaged`. `set-aside-duplicate`: so does an entry whose id another one has already. `cut-tail`: what a crash left
+--- of the last line goes to `.torn`. `end-last-line`: the last line gets its end.
+---@class piserver.RepairStep
+---@field kind piserver.RepairStepKind
+---@field line integer
+---@field offset integer
+---@field size integer
+---@field reason string
+
+--- A session by `sessionId` or by the `path` of its file.
+---@class piserver.RepairParams: piserver.RequestParams
+---@field sessionId? string
+---@field path? string
+
+--- What was done, and the file as it is now.
+---
+--- `backup` holds what it was, `damaged` and `torn` what was taken out; null where there was nothing to keep. Without
+--- `steps` nothing was wrong that could be mended, and nothing was changed. `diagnostics` are what remains: what whole
+--- entries say of each other.
+---@class piserver.RepairResult
+---@field path string
+---@field sessionId string
+---@field size integer
+---@field sha256 string
+---@field entries integer
+---@field steps piserver.RepairStep[]
+---@field diagnostics piserver.Diagnostic[]
+---@field backup? string
+---@field damaged? string
+---@field torn? string
+
+--- `status`: who has the session. `take`: have it, for the server's own changes alone. `release`: give it back.
+---
+--- `force` takes it from somebody who has it. `purpose` is shown to others.
+---@class piserver.LeaseParams: piserver.RequestParams
+---@field sessionId string
+---@field action? "release"|"status"|"take" default `"status"`
+---@field force? boolean default `false`
+---@field purpose? string
+
+--- Who has the session now; null if nobody has. `own`: it is this server.
+---
+--- `previous`: who has lost it by being taken over from, or by ending without giving it back.
+---@class piserver.LeaseResult
+---@field sessionId string
+---@field owner? piserver.LeaseOwner
+---@field own boolean
+---@field previous? piserver.LeaseOwner
+
 --- The tree has grown from `fromRevision` to `revision`.
 ---
 --- `appended` are the new entries in brief, as far as they fit; `appendedIds` the rest, to be fetched. `labels` and
@@ -740,6 +830,12 @@
 ---@field path string
 ---@field info? piserver.SessionInfo
 
+--- Another server has the session than before, or none (null). `lost`: this server had it, and has it no more.
+---@class piserver.LeaseChanged
+---@field sessionId string
+---@field owner? piserver.LeaseOwner
+---@field lost? boolean
+
 --- Every request, by its method.
 ---@class piserver.Methods
 ---@field ['session/create'] fun(params: piserver.CreateParams): piserver.Snapshot
@@ -764,10 +860,14 @@
 ---@field ['session/search'] fun(params: piserver.SearchParams): piserver.SearchResult
 ---@field ['session/export'] fun(params: piserver.ExportParams): piserver.ExportResult
 ---@field ['session/stats'] fun(params: piserver.StatsParams): piserver.StatsResult
+---@field ['session/verify'] fun(params: piserver.VerifyParams): piserver.VerifyResult
+---@field ['session/repair'] fun(params: piserver.RepairParams): piserver.RepairResult
+---@field ['session/lease'] fun(params: piserver.LeaseParams): piserver.LeaseResult
 
 --- Every notification from the server, by its method.
 ---@class piserver.Notifications
 ---@field ['session/treeChanged'] piserver.TreeChanged
 ---@field ['session/listChanged'] piserver.ListChanged
+---@field ['session/leaseChanged'] piserver.LeaseChanged
 
 return { version = 1 }
