@@ -62,6 +62,10 @@ class SessionMethods:
         for name, spec in METHODS.items():
             self._server.method(name, spec.params)(_guarded(handlers[name]))
 
+    def follow(self) -> None:
+        """Tell of what other programs change, from now until the server ends."""
+        self._server.spawn(self._desk.follow.run)
+
     def set_durability(self, durability: Durability) -> None:
         """Apply a changed setting to the sessions that are open."""
         for opened in self._desk.open_sessions.all():

@@ -6,6 +6,7 @@ aside. An append is one `write` on a kept descriptor, after a look at whether so
 
 from __future__ import annotations
 
+import logging
 import os
 import stat
 import time
@@ -25,6 +26,8 @@ from piserver.storage.pause import collector_paused
 from piserver.storage.rewrite import migrate
 from piserver.storage.sync import GroupCommit
 from piserver.tree import Diagnostic, Node
+
+log = logging.getLogger(__name__)
 
 Progress = Callable[[int, int], None]
 """Told, in a worker thread, how many bytes of how many have been read."""
@@ -206,11 +209,11 @@ class JsonlStorage(Storage):
         try:
             status = os.stat(self._path)
             same = (status.st_dev, status.st_ino) == self._identity
-            if same and status.st_size == self._end:
-                return []
             if same and self._stands():
-                return self._read_tail()
+                return [] if status.st_size == self._end else self._read_tail()
             await anyio.to_thread.run_sync(self._reload)
+            cause = "changed" if same and status.st_size >= self._end else "cut short" if same else "replaced"
+            log.warning("%s was %s underneath and is read anew", self.path, cause)
         except FileNotFoundError as error:
             raise StorageError(f"{self.path} was deleted or moved") from error
         except InvalidSessionError as error:
