@@ -211,8 +211,8 @@ class JsonlStorage(Storage):
             same = (status.st_dev, status.st_ino) == self._identity
             if same and self._stands():
                 return [] if status.st_size == self._end else self._read_tail()
+            cause = "replaced" if not same else "cut short" if status.st_size < self._end else "changed"
             await anyio.to_thread.run_sync(self._reload)
-            cause = "changed" if same and status.st_size >= self._end else "cut short" if same else "replaced"
             log.warning("%s was %s underneath and is read anew", self.path, cause)
         except FileNotFoundError as error:
             raise StorageError(f"{self.path} was deleted or moved") from error
