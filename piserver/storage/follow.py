@@ -1,7 +1,7 @@
 """What changes in a set of folders, whoever changes it.
 
 The system tells of changes through `watchfiles`, which is imported here alone and when it is first needed. Its word is
-taken for a hint: it may come late, and not at all from another machine. So a look is asked for every second as well.
+taken for a hint: it may come late, and not at all from another machine. So a look is asked for from time to time too.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from typing import Any
 import anyio
 import anyio.to_thread
 
-_TICK = 1.0
+_TICK = 0.5
 """Seconds after which a look is due if nothing has changed."""
+_POLL = 1.0
+"""Seconds between two looks where the system does not tell of changes."""
 _SWEEP = 60.0
 """Seconds after which everything is looked at again, for the changes that nobody has told of."""
 _STEP = 50
@@ -66,7 +68,7 @@ async def changes(
     fall_back(reason)
     while True:
         yield None
-        await anyio.sleep(_TICK)
+        await anyio.sleep(_POLL)
 
 
 async def _next(found: Generator[frozenset[Path]]) -> frozenset[Path]:
@@ -74,7 +76,7 @@ async def _next(found: Generator[frozenset[Path]]) -> frozenset[Path]:
 
 
 def _watch(folders: Iterable[Path], stop: threading.Event) -> Generator[frozenset[Path]]:
-    """What the system tells, put together, or an empty set after a second of quiet. Runs in worker threads."""
+    """What the system tells, put together, or an empty set after a while of quiet. Runs in worker threads."""
     import watchfiles
 
     options: dict[str, Any] = {
