@@ -190,3 +190,15 @@ async def test_two_processes_append_at_once(tmp_path: Path, open_file: Open) -> 
         assert [entry["parentId"] for entry in own] == ["a2", *(entry["id"] for entry in own[:-1])]
     storage = await open_file(path)
     assert storage.diagnostics == []
+
+
+async def test_another_content_of_the_same_length_is_noticed(
+    tmp_path: Path, open_file: Open, caplog: pytest.LogCaptureFixture
+) -> None:
+    storage = await open_file(data=WHOLE)
+    epoch = storage.epoch
+    (tmp_path / "session.jsonl").write_bytes(log(header(), user("u1", None), answer("b2", "u1")))
+    await storage.refresh()
+    assert ids(storage) == ["u1", "b2"]
+    assert storage.epoch != epoch
+    assert "changed underneath" in caplog.text
