@@ -431,10 +431,13 @@ class TreeChanged(Position, kw_only=True):
     reset: bool | UnsetType = UNSET
 
 
+ListReason = Literal["created", "deleted", "renamed"]
+
+
 class ListChanged(Shape, kw_only=True):
     """A session came, went or got another name. `info` is absent for one that is gone."""
 
-    reason: Literal["created", "deleted", "renamed"]
+    reason: ListReason
     session_id: str
     path: str
     info: SessionInfo | UnsetType = UNSET

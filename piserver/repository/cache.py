@@ -61,6 +61,11 @@ class ListCache:
             return None
         return known.info
 
+    def last(self, path: str) -> SessionInfo | None:
+        """What was last known of a file, whether or not it still holds."""
+        known = self._known.get(path)
+        return known.info if known else None
+
     def put(self, path: str, status: os.stat_result, info: SessionInfo) -> None:
         """Remember a file's facts; not those of a broken one, which may be mended without a change of its time."""
         known = _Known(status.st_size, status.st_mtime_ns, info)

@@ -51,7 +51,7 @@ class Listing:
     """The session files under `root`. All methods do file work: call them in a worker thread."""
 
     def __init__(self, root: Path, cache: ListCache) -> None:
-        self._root = root
+        self.root = root
         self._cache = cache
 
     def places(self, cwd: str | None = None) -> list[Place]:
@@ -83,25 +83,35 @@ class Listing:
 
     def save(self) -> None:
         """Keep what was learnt for the next time."""
-        self._cache.save(self._root, {str(place.path) for place in self._files()})
+        self._cache.save(self.root, {str(place.path) for place in self._files()})
 
-    def _files(self) -> Iterator[Place]:
-        folders = [self._root]
+    def last_known(self, place: Place) -> SessionInfo | None:
+        """The facts of a file when it was last read, whatever has become of it since."""
+        return self._cache.last(str(place.path))
+
+    def folders(self) -> list[Path]:
+        """The folders in which sessions may lie: the root and those in it."""
         try:
-            folders += [Path(entry.path) for entry in os.scandir(self._root) if entry.is_dir()]
+            return [self.root, *(Path(entry.path) for entry in os.scandir(self.root) if entry.is_dir())]
+        except OSError:
+            return [self.root]
+
+    def files(self, folder: Path) -> Iterator[Place]:
+        """The session files of one folder."""
+        try:
+            entries = list(os.scandir(folder))
         except OSError:
             return
-        for folder in folders:
+        for entry in entries:
             try:
-                entries = list(os.scandir(folder))
-            except OSError:
+                if entry.name.endswith(".jsonl"):
+                    yield Place(Path(entry.path), os.stat(entry.path))
+            except OSError:  # deleted meanwhile
                 continue
-            for entry in entries:
-                try:
-                    if entry.name.endswith(".jsonl"):
-                        yield Place(Path(entry.path), os.stat(entry.path))
-                except OSError:  # deleted meanwhile
-                    continue
+
+    def _files(self) -> Iterator[Place]:
+        for folder in self.folders():
+            yield from self.files(folder)
 
     def _belongs(self, place: Place, cwd: str) -> bool:
         info = self.at_once(place)

@@ -22,6 +22,7 @@ from piserver.entries.header import Header
 from piserver.entries.text import format_timestamp, one_line
 from piserver.entries.types import SessionInfoDraft
 from piserver.repository.cache import ListCache
+from piserver.repository.catalogue import Catalogue
 from piserver.repository.fork import Position, clone_lines, fork_lines, fork_path
 from piserver.repository.layout import file_name, folder_name, sessions_root
 from piserver.repository.listing import ListFilter, Listing
@@ -71,6 +72,7 @@ class Repository:
         """Look for sessions, and make new ones, in another folder from now on."""
         self.root = Path(root).expanduser().absolute()
         self._listing = Listing(self.root, self._cache)
+        self.catalogue = Catalogue(self._listing)
 
     def _session(self, storage: JsonlStorage) -> Session:
         return Session(storage, durability=self.durability, clock=self._clock)

@@ -46,6 +46,7 @@ class PiServer(Server):
         @self.feature(lsp.INITIALIZED)
         def initialized(params: lsp.InitializedParams) -> None:  # pyright: ignore[reportUnusedFunction]  # registered
             self._warn_of_unknown()
+            self.sessions.follow()
 
         @self.feature(lsp.WORKSPACE_DID_CHANGE_CONFIGURATION)
         def configure(params: lsp.DidChangeConfigurationParams) -> None:  # pyright: ignore[reportUnusedFunction]  # registered

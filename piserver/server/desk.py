@@ -15,6 +15,7 @@ from piserver.protocol.errors import RequestError
 from piserver.repository import Repository
 from piserver.server import views
 from piserver.server.dispatch import Request
+from piserver.server.follow import Follow
 from piserver.server.open_sessions import OpenSession, OpenSessions
 from piserver.server.subscriptions import Subscriptions
 from piserver.server.wire import Server
@@ -36,13 +37,26 @@ class Desk:
         self.repository = repository
         self.program = "piserver"  # as it is told to other servers
         self.subscriptions = Subscriptions(server)
-        self.open_sessions = OpenSessions(repository, server.spawn, self.subscriptions.attach)
+        self.follow = Follow(self)
+        self.open_sessions = OpenSessions(repository, server.spawn, self._opened)
 
-    def tell_list(self, reason: Any, info: shapes.SessionInfo) -> None:
-        """Tell the client that the list of sessions is not what it was."""
+    def _opened(self, opened: OpenSession) -> None:
+        self.subscriptions.attach(opened)
+        self.follow.attach(opened)
+
+    async def info(self, opened: OpenSession) -> shapes.SessionInfo:
+        """An open session as a list shows it. Raises OSError if its file cannot be looked at."""
+        return views.info(await session_info(opened.session), opened.handle)
+
+    def tell_list(self, reason: p.ListReason, info: shapes.SessionInfo) -> None:
+        """Tell the client of a session that came or got another name."""
         self.server.push(
             "session/listChanged", p.ListChanged(reason=reason, session_id=info.id, path=info.path, info=info)
         )
+
+    def tell_deleted(self, id: str, path: Path) -> None:
+        """Tell the client of a session that is gone."""
+        self.server.push("session/listChanged", p.ListChanged(reason="deleted", session_id=id, path=str(path)))
 
     async def snapshot(
         self, opened: OpenSession, request: Request, rows: p.RowsParams, *, subscribe: bool = True

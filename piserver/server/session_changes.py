@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType
 from piserver.protocol import sessions as p
 from piserver.protocol.errors import RequestError
 from piserver.server import views
-from piserver.server.desk import Desk, at, chosen, session_info
+from piserver.server.desk import Desk, at, chosen
 from piserver.server.dispatch import Request
 from piserver.server.open_sessions import OpenSession
 from piserver.session import Appended, BranchSummary, Moved, Origin, Session
@@ -52,7 +52,8 @@ class ChangeMethods:
             session = opened.session
             done = await change(session)(expected_leaf=at(params.expected_leaf_id), origin=Origin("client", request.id))
             if any(node.type == "session_info" for node in done.nodes):
-                self._desk.tell_list("renamed", views.info(await session_info(session), opened.handle))
+                self._desk.repository.catalogue.made(opened.path, session.id)
+                self._desk.tell_list("renamed", await self._desk.info(opened))
             return p.ChangeResult(
                 **_after(session, opened.handle, done.nodes, done.leaf),
                 entry_ids=[node.id for node in done.nodes],

@@ -45,13 +45,14 @@ class FileMethods:
         )
 
         async def create() -> OpenSession:
-            try:
-                made = await make()
-            except FileExistsError:
-                message = f"{path} exists already: it stays as it is."
-                raise RequestError("storage-failed", message, data={"landed": False}) from None
-            opened = self._desk.open_sessions.adopt(made)
-            await self._tell_created(made)
+            with self._desk.repository.catalogue.own_change():
+                try:
+                    made = await make()
+                except FileExistsError:
+                    message = f"{path} exists already: it stays as it is."
+                    raise RequestError("storage-failed", message, data={"landed": False}) from None
+                opened = self._desk.open_sessions.adopt(made)
+                await self._tell_created(made)
             return opened
 
         opened = await self._created.once(chosen(params.idempotency_key), create)
@@ -77,8 +78,9 @@ class FileMethods:
     async def _read(self, create: str | UnsetType, request: Request, path: Path) -> Session:
         """Read a file, or make an empty one a session of the working directory `create`."""
         if create is not UNSET and path.is_file() and path.stat().st_size == 0:
-            made = await self._desk.repository.create(named(create, "create"), path=path)
-            await self._tell_created(made)
+            with self._desk.repository.catalogue.own_change():
+                made = await self._desk.repository.create(named(create, "create"), path=path)
+                await self._tell_created(made)
             return made
         progress = request.progress
         progress.begin(f"Reading {path.name}", percentage=0)
@@ -166,12 +168,13 @@ class FileMethods:
 
         async def delete() -> p.DeleteResult:
             Lease(path).check()
-            await self._desk.repository.delete(path, permanent=params.permanent)
-            if opened is not None:
-                self._desk.subscriptions.unwatch(opened.handle)
-                await self._desk.open_sessions.close(opened)
-            gone = p.ListChanged(reason="deleted", session_id=id, path=str(path))
-            self._desk.server.push("session/listChanged", gone)
+            with self._desk.repository.catalogue.own_change():
+                await self._desk.repository.delete(path, permanent=params.permanent)
+                if opened is not None:
+                    self._desk.subscriptions.unwatch(opened.handle)
+                    await self._desk.open_sessions.close(opened)
+                self._desk.repository.catalogue.forget(path)
+            self._desk.tell_deleted(id, path)
             return p.DeleteResult(path=str(path))
 
         return await unbroken(delete)
@@ -180,8 +183,9 @@ class FileMethods:
         async def fork(opened: OpenSession) -> p.ForkResult:
             _check_leaf(opened.session, params)
             cwd = None if params.cwd is UNSET else named(params.cwd, "cwd")
-            forked = await self._desk.repository.fork(opened.session, params.entry_id, params.position, cwd)
-            return await self._made(opened, forked.session, forked.editor_text)
+            with self._desk.repository.catalogue.own_change():
+                forked = await self._desk.repository.fork(opened.session, params.entry_id, params.position, cwd)
+                return await self._made(opened, forked.session, forked.editor_text)
 
         opened = await self._desk.open_sessions.get(params.session_id)
         return await opened.answers.once(chosen(params.idempotency_key), lambda: fork(opened))
@@ -189,13 +193,15 @@ class FileMethods:
     async def clone(self, params: p.CloneParams, request: Request) -> p.ForkResult:
         async def clone(opened: OpenSession) -> p.ForkResult:
             _check_leaf(opened.session, params)
-            return await self._made(opened, await self._desk.repository.clone(opened.session), None)
+            with self._desk.repository.catalogue.own_change():
+                return await self._made(opened, await self._desk.repository.clone(opened.session), None)
 
         opened = await self._desk.open_sessions.get(params.session_id)
         return await opened.answers.once(chosen(params.idempotency_key), lambda: clone(opened))
 
     async def _tell_created(self, made: Session) -> shapes.SessionInfo:
         info = views.info(await session_info(made))
+        self._desk.repository.catalogue.made(Path(info.path), made.id)
         self._desk.tell_list("created", info)
         return info
 

@@ -71,6 +71,10 @@ class SessionMethods:
         """Call this server so where other servers are told of it."""
         self._desk.program = program
 
+    def follow(self) -> None:
+        """Tell of what other programs change, from now until the server ends."""
+        self._server.spawn(self._desk.follow.run)
+
     def set_durability(self, durability: Durability) -> None:
         """Apply a changed setting to the sessions that are open."""
         for opened in self._desk.open_sessions.all():

@@ -130,6 +130,22 @@ def _entries(line: bytes) -> list[tuple[bytes, _Glance]]:
     return [(line, _Glance(fields.get("type"), fields.get("name"), role))]
 
 
+def names_since(path: Path, offset: int) -> tuple[bool, int]:
+    """Whether a line that was added to a file since it had `offset` bytes names the session, and where whole lines end.
+
+    Raises OSError.
+    """
+    named = False
+    with path.open("rb") as file:
+        file.seek(offset)
+        for line in file:
+            if not line.endswith(b"\n"):
+                break
+            offset += len(line)
+            named = named or any(seen.type == "session_info" for _, seen in _entries(line))
+    return named, offset
+
+
 def message_line(line: bytes) -> str:
     """How a user message begins, on one line."""
     content: Any = read_object(line)["message"].get("content")

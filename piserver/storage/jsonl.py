@@ -7,6 +7,7 @@ from the look to the end of the write our other servers are kept out by a lock.
 
 from __future__ import annotations
 
+import logging
 import os
 import stat
 import time
@@ -29,6 +30,8 @@ from piserver.storage.pause import collector_paused
 from piserver.storage.rewrite import migrate
 from piserver.storage.sync import GroupCommit
 from piserver.tree import Diagnostic, Node
+
+log = logging.getLogger(__name__)
 
 Progress = Callable[[int, int], None]
 """Told, in a worker thread, how many bytes of how many have been read."""
@@ -216,11 +219,11 @@ class JsonlStorage(Storage):
         try:
             status = os.stat(self._place)
             same = (status.st_dev, status.st_ino) == self._identity
-            if same and status.st_size == self._end:
-                return []
             if same and self._stands():
-                return self._read_tail()
+                return [] if status.st_size == self._end else self._read_tail()
+            cause = "replaced" if not same else "cut short" if status.st_size < self._end else "changed"
             await anyio.to_thread.run_sync(self._reload)
+            log.warning("%s was %s underneath and is read anew", self.path, cause)
         except FileNotFoundError as error:
             raise StorageError(f"{self.path} was deleted or moved") from error
         except InvalidSessionError as error:

@@ -190,3 +190,18 @@ async def test_two_processes_append_at_once(tmp_path: Path, open_file: Open) -> 
         assert [entry["parentId"] for entry in own] == ["a2", *(entry["id"] for entry in own[:-1])]
     storage = await open_file(path)
     assert storage.diagnostics == []
+
+
+async def test_another_end_of_the_same_length_is_noticed(
+    tmp_path: Path, open_file: Open, caplog: pytest.LogCaptureFixture
+) -> None:
+    storage = await open_file(data=WHOLE)
+    epoch = storage.epoch
+    [first, second] = user("x2", "u1"), answer("a2", "u1")
+    changed = log(header(), user("u1", None), first + b" " * (len(second) - len(first)))
+    assert len(changed) == len(WHOLE)
+    (tmp_path / "session.jsonl").write_bytes(changed)
+    await storage.refresh()
+    assert ids(storage) == ["u1", "x2"]
+    assert storage.epoch != epoch
+    assert "changed underneath" in caplog.text
