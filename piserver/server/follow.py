@@ -70,6 +70,8 @@ class Follow:
         self._states = {opened.handle: self._states[opened.handle] for opened in open if opened.handle in self._states}
         for opened in open:
             self._look_at(opened)
+            if opened.session.storage.lease is not None:
+                opened.session.storage.lease.look()  # tells of a change by itself
         catalogue = self._desk.repository.catalogue
         if paths is None or paths or catalogue.is_due:
             files = {opened.path for opened in open}

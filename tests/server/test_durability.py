@@ -18,6 +18,7 @@ def test_a6_an_answered_entry_survives_the_servers_death(launch: Launch, framing
     made = server.call("session/create", {"cwd": "/w"})
     ids = server.append(made["sessionId"], user("typed"))
     server.process.kill()
+    server.process.wait()
     assert [entry["id"] for entry in entries(Path(made["info"]["path"]))] == ids
     after = launch()
     after.initialize()
@@ -35,6 +36,7 @@ def test_a_killed_server_leaves_every_answered_entry_and_no_torn_line(launch: La
     ]
     answered = [server.reply(id)["result"]["entryIds"][0] for id in ids[:100]]
     server.process.kill()
+    server.process.wait()
     written = [entry["id"] for entry in entries(Path(made["info"]["path"]))]
     assert written[:100] == answered
 

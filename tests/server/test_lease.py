@@ -122,6 +122,13 @@ def test_who_watches_is_told_of_what_is_found(ours: Piserver, theirs: Piserver, 
     assert ours.until("session/leaseChanged")["params"] == {"sessionId": "s", "owner": None}
 
 
+def test_who_watches_is_told_without_asking(ours: Piserver, theirs: Piserver, path: Path) -> None:
+    owner = lease(theirs, "take")["owner"]
+    assert ours.until("session/leaseChanged")["params"] == {"sessionId": "s", "owner": owner}
+    lease(theirs, "release")
+    assert ours.until("session/leaseChanged")["params"] == {"sessionId": "s", "owner": None}
+
+
 def test_it_ends_with_a_killed_server(ours: Piserver, theirs: Piserver, path: Path) -> None:
     mine = lease(ours, "take")["owner"]
     ours.process.kill()
