@@ -40,7 +40,7 @@ class Disk:
                 return self._step("create", lambda: make(path, flags, *rest, **options))
             return make(path, flags, *rest, **options)
 
-        def open_aside(path: str, mode: str = "r", opener: Any = None, **options: Any) -> Any:
+        def open_aside(path: Any, mode: str = "r", opener: Any = None, **options: Any) -> Any:
             if "a" in mode:
                 return _File(self, opener(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT))
             return open(path, mode, opener=opener, **options)
@@ -48,7 +48,8 @@ class Disk:
         patch.setattr(os, "open", open_file)
         patch.setattr(os, "write", self.write)
         patch.setattr(os, "fdopen", lambda fd, mode: _File(self, fd))
-        patch.setattr("piserver.storage.jsonl.open", open_aside, raising=False)
+        for module in ("jsonl", "files"):
+            patch.setattr(f"piserver.storage.{module}.open", open_aside, raising=False)
         patch.setattr("piserver.storage.sync._flush", self._counted("fdatasync", os.fsync))
 
     def write(self, fd: int, data: bytes | memoryview) -> int:
