@@ -190,5 +190,10 @@ def test_what_no_file_can_be_called_is_refused(server: Piserver, session: str, t
 
 def test_a_name_too_long_for_the_disk_is_a_failure_of_the_storage(server: Piserver) -> None:
     assert server.kind("session/open", {"path": "/" + "x" * 300}) == "storage-failed"
-    assert server.kind("session/create", {"cwd": "/" + "x" * 300}) == "storage-failed"
     assert server.kind("session/create", {"cwd": "/w", "path": str(server.home / ("x" * 300))}) == "storage-failed"
+
+
+def test_a_working_directory_too_long_for_a_folders_name_is_one_all_the_same(server: Piserver) -> None:
+    cwd = "/" + "x" * 300
+    made = server.call("session/create", {"cwd": cwd})["info"]
+    assert [info["id"] for info in server.call("session/list", {"cwd": cwd})["sessions"]] == [made["id"]]
