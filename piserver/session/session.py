@@ -191,8 +191,8 @@ class Session(SessionReader):
             await self._refresh()
             return result
 
-    async def _refresh(self) -> None:
-        await self.storage.refresh()
+    async def _refresh(self, *, closely: bool = True) -> None:
+        await self.storage.refresh(closely=closely)
         self._tell_of_others()
 
     def _tell_of_others(self) -> None:
@@ -208,7 +208,7 @@ class Session(SessionReader):
 
     async def _look(self, expected_leaf: str | None | Current) -> None:
         """Take in what others wrote, and check the caller's idea of the leaf; nothing is written."""
-        await self._refresh()
+        await self._refresh(closely=False)
         if not isinstance(expected_leaf, Current) and expected_leaf != self.leaf_id:
             raise StaleLeafError(expected_leaf, self.leaf_id)
 

@@ -108,8 +108,11 @@ class Storage(ABC):
         """The entries' lines (without their ends), byte for byte as stored. Raises StorageError."""
 
     @abstractmethod
-    async def refresh(self) -> list[Node]:
-        """Take in what other writers have added; answers the new entries. Raises StorageError."""
+    async def refresh(self, *, closely: bool = True) -> list[Node]:
+        """Take in what other writers have added; answers the new entries. Raises StorageError.
+
+        Not `closely`: a log that has the size and the time of the last look is taken to be the same.
+        """
 
     @abstractmethod
     def write(self, lines: Sequence[bytes]) -> list[Node]:

@@ -65,6 +65,7 @@ class JsonlStorage(Storage):
         self._mark = b""  # the last bytes before the torn tail or, without one, before the end
         self._failed_at: int | None = None  # where a write of ours left a torn tail
         self._replaced = 0
+        self._modified = 0  # when it was last changed, as far as we know (ns)
         self._identity = (0, 0)  # of the file that was read: device and inode
 
     # Opening and creating
@@ -145,7 +146,7 @@ class JsonlStorage(Storage):
         except OSError as error:
             raise StorageError(f"{self.path} cannot be read: {error.strerror}") from error
         self._file, self._loader = file, loader
-        self._identity = status.st_dev, status.st_ino
+        self._identity, self._modified = (status.st_dev, status.st_ino), status.st_mtime_ns
         self._read_up_to(offset)
         self.header, self.tree = header, loader.tree
         self.epoch = f"{status.st_ino:x}.{self._replaced}"
@@ -213,13 +214,16 @@ class JsonlStorage(Storage):
             raise StorageError(f"{self.path} cannot be read: {error.strerror}") from error
         return lines
 
-    async def refresh(self) -> list[Node]:
+    async def refresh(self, *, closely: bool = True) -> list[Node]:
         if self._file.closed:
             raise StorageError(f"{self.path} is closed")
         try:
             status = os.stat(self._place)
             same = (status.st_dev, status.st_ino) == self._identity
+            if same and not closely and (status.st_size, status.st_mtime_ns) == (self._end, self._modified):
+                return []
             if same and self._stands():
+                self._modified = status.st_mtime_ns
                 return [] if status.st_size == self._end else self._read_tail()
             cause = "replaced" if not same else "cut short" if status.st_size < self._end else "changed"
             await anyio.to_thread.run_sync(self._reload)
@@ -271,7 +275,7 @@ class JsonlStorage(Storage):
         try:
             while True:
                 fd = await self._lock()
-                await self.refresh()
+                await self.refresh(closely=False)
                 if fd != self._write_fd:  # another file lies there now, and that one is not locked
                     continue
                 self._lease.check()
@@ -360,7 +364,8 @@ class JsonlStorage(Storage):
         start = b"\n" if self._loader.unterminated else b""
         data = start + b"".join([line + b"\n" for line in lines])
         self._write_all(fd, data)
-        if os.fstat(fd).st_size != self._end + len(data):
+        status = os.fstat(fd)
+        if status.st_size != self._end + len(data):
             # Somebody wrote between our look and our write. Everything is in the file: read it as it lies there.
             return self._read_tail()
         offset = self._end + len(start)
@@ -368,7 +373,7 @@ class JsonlStorage(Storage):
         for line in lines:
             self._loader.feed(line + b"\n", offset)
             offset += len(line) + 1
-        self._end, self._mark = offset, (self._mark + data)[-_MARK:]
+        self._end, self._mark, self._modified = offset, (self._mark + data)[-_MARK:], status.st_mtime_ns
         return self.entries_since(before)
 
     def _write_all(self, fd: int, data: bytes) -> None:

@@ -51,7 +51,7 @@ class MemoryStorage(Storage):
     async def lines(self, nodes: Sequence[Node]) -> list[bytes]:
         return [self._bodies[node.index] for node in nodes]
 
-    async def refresh(self) -> list[Node]:
+    async def refresh(self, *, closely: bool = True) -> list[Node]:
         return []
 
     async def prepare(self) -> None:
