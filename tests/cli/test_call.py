@@ -34,7 +34,7 @@ def test_a_session_is_named_by_its_path_and_parameters_come_from_stdin(piserver:
     assert json.loads(session_file.read_text().splitlines()[-1])["message"]["content"] == text
 
 
-def test_stdin_is_not_read_otherwise(environment: dict[str, str], tmp_path: Path) -> None:
+def test_g4_stdin_is_not_read_otherwise(environment: dict[str, str], tmp_path: Path) -> None:
     command = [sys.executable, "-m", "piserver", "call", "session/list"]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, cwd=tmp_path

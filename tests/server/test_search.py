@@ -112,7 +112,7 @@ def test_sessions_that_are_open_and_those_that_are_not_newest_first(server: Pise
     assert fingerprint(server.folder) == before
 
 
-def test_what_forks_share_is_found_once(server: Piserver) -> None:
+def test_c11_what_forks_share_is_found_once(server: Piserver) -> None:
     session = server.create("/w/shared")
     [one, two] = server.append(session, user("a giraffe"), assistant("tall"))
     fork = server.call("session/fork", {"sessionId": session, "entryId": two, "position": "at"})["info"]["id"]
