@@ -17,6 +17,7 @@ class Settings(Params, kw_only=True):
     place. `durability`: what is flushed to the disk before a change is answered: `structure` (messages of people and
     models, and all that shapes the tree), `always`, `never`. `logLevel`: from which level on log records go to the
     client as `window/logMessage`. `maxFrameBytes`: the largest message that is read.
+    `maxSessionBytes`: the largest session file that is opened.
     """
 
     trusted: bool = False
@@ -24,3 +25,4 @@ class Settings(Params, kw_only=True):
     durability: Durability = "structure"
     log_level: Literal["debug", "info", "warning", "error", "off"] = "info"
     max_frame_bytes: Annotated[int, Meta(ge=1024)] = 64 * 1024 * 1024
+    max_session_bytes: Annotated[int, Meta(ge=1024)] = 8 << 30

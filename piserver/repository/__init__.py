@@ -3,7 +3,7 @@
 from piserver.repository.fork import InvalidForkTargetError
 from piserver.repository.layout import list_cache, sessions_root
 from piserver.repository.listing import ListFilter
-from piserver.repository.repository import Forked, Repository, SessionNotFoundError
+from piserver.repository.repository import Forked, Repository, SessionNotFoundError, SessionTooLargeError
 from piserver.storage.glance import SessionInfo
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Repository",
     "SessionInfo",
     "SessionNotFoundError",
+    "SessionTooLargeError",
     "list_cache",
     "sessions_root",
 ]

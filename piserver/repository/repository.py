@@ -36,6 +36,19 @@ _BATCH = 32
 """Files that a list looks at between two of its answers."""
 
 
+MAX_BYTES = 8 << 30
+"""The largest session file that is opened, unless it is set: beyond it the index alone takes gigabytes of memory."""
+
+
+class SessionTooLargeError(ValueError):
+    """A session file that is larger than is opened. `size` and `limit` are bytes."""
+
+    def __init__(self, path: Path, size: int, limit: int) -> None:
+        super().__init__(f"{path} has {size:,} bytes; files over {limit:,} bytes are not opened")
+        self.size = size
+        self.limit = limit
+
+
 class SessionNotFoundError(LookupError):
     """No session has this id, path or working directory."""
 
@@ -66,6 +79,7 @@ class Repository:
         self._cache = ListCache(cache)
         self.set_root(root if root is not None else sessions_root())
         self.durability: Durability = durability
+        self.max_bytes = MAX_BYTES
         self._clock = clock
 
     def set_root(self, root: str | Path) -> None:
@@ -102,9 +116,12 @@ class Repository:
     async def open(self, path: str | Path, progress: Progress | None = None) -> Session:
         """Open a session file; not a byte of it changes.
 
-        Raises SessionNotFoundError, InvalidSessionError, StorageError.
+        Raises SessionNotFoundError, SessionTooLargeError, InvalidSessionError, StorageError.
         """
+        path = Path(path)
         try:
+            if (size := path.stat().st_size) > self.max_bytes:
+                raise SessionTooLargeError(path, size, self.max_bytes)
             return self._session(await JsonlStorage.open(path, progress))
         except FileNotFoundError:
             raise SessionNotFoundError(f"there is no file {path}") from None

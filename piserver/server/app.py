@@ -95,6 +95,7 @@ class PiServer(Server):
         self.set_max_frame_bytes(settings.max_frame_bytes)
         self.set_log_level(_LEVELS[settings.log_level])
         self.repository.durability = settings.durability
+        self.repository.max_bytes = settings.max_session_bytes
         self.sessions.set_durability(settings.durability)
         folder = settings.sessions_folder
         self.repository.set_root(sessions_root() if folder is UNSET else folder)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from piserver.entries.header import InvalidSessionError
 from piserver.entries.messages import InvalidEntryError
 from piserver.protocol.errors import RequestError
-from piserver.repository import InvalidForkTargetError, SessionNotFoundError
+from piserver.repository import InvalidForkTargetError, SessionNotFoundError, SessionTooLargeError
 from piserver.server import views
 from piserver.session import EntryNotFoundError, StaleLeafError
 from piserver.storage import LeaseHeldError, ReadOnlyError, StorageError
@@ -19,6 +19,8 @@ def as_request_error(error: Exception) -> Exception:
             return RequestError("entry-not-found", message, data={"entryId": error.entry_id})
         case SessionNotFoundError():
             return RequestError("session-not-found", message)
+        case SessionTooLargeError():
+            return RequestError("too-large", message, data={"size": error.size, "limit": error.limit})
         case InvalidSessionError():
             return RequestError("invalid-session", message, data={"line": error.line})
         case InvalidEntryError():

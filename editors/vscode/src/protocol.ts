@@ -28,6 +28,7 @@ export interface RequestParams {
  * place. `durability`: what is flushed to the disk before a change is answered: `structure` (messages of people and
  * models, and all that shapes the tree), `always`, `never`. `logLevel`: from which level on log records go to the
  * client as `window/logMessage`. `maxFrameBytes`: the largest message that is read.
+ * `maxSessionBytes`: the largest session file that is opened.
  */
 export interface Settings {
   /** default `false` */
@@ -39,6 +40,8 @@ export interface Settings {
   logLevel?: "debug" | "error" | "info" | "off" | "warning";
   /** default `67108864`, at least 1024 */
   maxFrameBytes?: number;
+  /** default `8589934592`, at least 1024 */
+  maxSessionBytes?: number;
 }
 
 /**

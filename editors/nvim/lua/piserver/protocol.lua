@@ -24,12 +24,14 @@
 --- place. `durability`: what is flushed to the disk before a change is answered: `structure` (messages of people and
 --- models, and all that shapes the tree), `always`, `never`. `logLevel`: from which level on log records go to the
 --- client as `window/logMessage`. `maxFrameBytes`: the largest message that is read.
+--- `maxSessionBytes`: the largest session file that is opened.
 ---@class piserver.Settings
 ---@field trusted? boolean default `false`
 ---@field sessionsFolder? string
 ---@field durability? piserver.Durability default `"structure"`
 ---@field logLevel? "debug"|"error"|"info"|"off"|"warning" default `"info"`
 ---@field maxFrameBytes? integer default `67108864`, at least 1024
+---@field maxSessionBytes? integer default `8589934592`, at least 1024
 
 --- What stands under `capabilities.experimental.piserver`. What is not named there is not supported.
 ---
