@@ -38,6 +38,7 @@ Progress = Callable[[int, int], None]
 
 _RUN = 256 * 1024
 """Bytes after which a run of neighbouring entries is read in another piece."""
+_LINE_FEED = 0x0A
 _SLICE = 256 * 1024
 """Bytes after which the reading thread lets others run."""
 _INLINE = 1024 * 1024
@@ -135,7 +136,7 @@ class JsonlStorage(Storage):
         try:
             status = os.fstat(file.fileno())
             with collector_paused():
-                while lines := file.readlines(_SLICE):
+                for lines in batches(file):
                     offset = loader.feed_all(lines, offset)
                     # Give way: one long turn in this thread would make every request on the loop wait for it.
                     time.sleep(0)
@@ -263,9 +264,8 @@ class JsonlStorage(Storage):
         # The file was opened with a buffer, which may hold bytes that have been cut off and written anew since.
         with open(self._file.fileno(), "rb", closefd=False) as file:
             file.seek(offset)
-            for line in file:
-                loader.feed(line, offset)
-                offset += len(line)
+            for lines in batches(file):
+                offset = loader.feed_all(lines, offset)
         self._read_up_to(offset)
         return self.entries_since(before)
 
@@ -420,6 +420,25 @@ class JsonlStorage(Storage):
             if self._lease.is_ours:
                 with suppress(StorageError):  # it ends with this process in any case
                     await self._lease.release()
+
+
+def batches(file: BinaryIO) -> Iterator[list[bytes]]:
+    """The lines of a file in lists of about `_SLICE` bytes, up to its end as it is met first.
+
+    A line without its end is the last: another program may be writing it, and going on would give its rest as a line.
+    """
+    lines: list[bytes] = []
+    size = 0
+    for line in file:
+        lines.append(line)
+        size += len(line)
+        if line[-1] != _LINE_FEED:
+            break
+        if size >= _SLICE:
+            yield lines
+            lines, size = [], 0
+    if lines:
+        yield lines
 
 
 def _runs(nodes: Sequence[Node], loader: Loader) -> Iterator[list[Node]]:
