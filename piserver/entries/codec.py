@@ -72,8 +72,6 @@ class Head(Struct, gc=False, rename="camel"):
     active_tool_names: Any = UNSET
     first_kept_entry_id: str | UnsetType = UNSET
     retained_tail: Raw | UnsetType = UNSET
-    custom_type: str | UnsetType = UNSET
-    from_id: str | UnsetType = UNSET
     replacement: Raw | UnsetType = UNSET
     usage: Usage | None = None
 
@@ -108,8 +106,6 @@ def _head_of_odd_line(line: bytes) -> Head:
         ("timestamp", (str,)),
         ("targetId", (str, type(None))),
         ("firstKeptEntryId", (str,)),
-        ("customType", (str,)),
-        ("fromId", (str,)),
     ):
         if name in fields and isinstance(fields[name], kinds):
             setattr(head, _SNAKE[name], fields[name])

@@ -136,20 +136,3 @@ AnyDraft = (
     | UsageDraft
     | ContextEditDraft
 )
-
-ENTRY_TYPES = (
-    "message",
-    "thinking_level_change",
-    "model_change",
-    "active_tools_change",
-    "compaction",
-    "branch_summary",
-    "custom",
-    "custom_message",
-    "label",
-    "session_info",
-    "leaf",
-    "usage",
-    "context_edit",
-)
-"""Every type this package understands; any other is kept and shown as opaque."""

@@ -17,6 +17,7 @@ B = b'{"type":"custom","id":"b","parentId":"a","timestamp":"t","data":{"type":"t
         (A + B, [A, B]),
         (A[:20] + A, [A]),
         (A[:70] + B, [B]),
+        (A[:69] + B + b"}", [A[:69] + B + b"}"]),
         (A + B[:30], [A]),
         (b"\0\0\0\0" + A, [A]),
         (b"noise " + A + b" noise " + B + b" noise", [A, B]),
@@ -37,7 +38,8 @@ def test_whole_entries(line: bytes, found: list[bytes]) -> None:
 
 @given(st.binary(max_size=40), st.binary(max_size=40), st.integers(0, len(A)))
 def test_entry_is_found_behind_any_bytes_that_begin_no_other(before: bytes, after: bytes, cut: int) -> None:
-    line = before.replace(b"{", b"") + A[:cut] + B + after.replace(b"{", b"")
+    # A brace behind may close what was cut: then the one entry really holds the other.
+    line = before.replace(b"{", b"") + A[:cut] + B + after.translate(None, b"{}")
 
     found = [fragment.head.id for fragment in whole_entries(line)]
 
