@@ -1,0 +1,1 @@
+"""What a model may do: read, write, edit, bash, grep, find, ls."""
