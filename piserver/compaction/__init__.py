@@ -1,1 +1,0 @@
-"""Summaries that change what a model is given without changing the log's past."""
