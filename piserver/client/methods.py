@@ -16,6 +16,7 @@ from piserver.protocol.base import Empty, Params
 from piserver.protocol.export import ExportParams, ExportResult
 from piserver.protocol.search import SearchParams, SearchResult
 from piserver.protocol.shapes import EntryId
+from piserver.protocol.transcript import TranscriptParams, TranscriptResult
 from piserver.session import Filter
 
 __all__ = ["ChangeOptions", "Client"]
@@ -300,6 +301,29 @@ class Client:
         """A page of the path from the root to an entry, by default the leaf."""
         params = p.GetPathParams(session_id=session_id, entry_id=entry_id, offset=offset, limit=limit)
         return await self.request("session/getPath", params, p.GetPathResult)
+
+    async def get_transcript(
+        self,
+        session_id: str,
+        entry_id: EntryId | None | UnsetType = UNSET,
+        *,
+        offset: int = 0,
+        limit: int = 100,
+        last: bool = False,
+        after: EntryId | UnsetType = UNSET,
+        ids: Sequence[EntryId] | UnsetType = UNSET,
+    ) -> TranscriptResult:
+        """A page of the path to an entry, by default the leaf, as a conversation ready to be drawn."""
+        params = TranscriptParams(
+            session_id=session_id,
+            entry_id=entry_id,
+            offset=offset,
+            limit=limit,
+            last=last,
+            after=after,
+            ids=ids if ids is UNSET else list(ids),
+        )
+        return await self.request("session/getTranscript", params, TranscriptResult)
 
     async def changes(self, session_id: str, epoch: str, since: int, *, limit: int = 1000) -> p.ChangesResult:
         """What came after a revision. Raises RequestError (stale-cursor) with a fresh snapshot in its `data`."""

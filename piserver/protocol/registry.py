@@ -9,6 +9,7 @@ from piserver.protocol import upkeep as u
 from piserver.protocol.base import Empty, Params, Shape
 from piserver.protocol.export import ExportParams, ExportResult
 from piserver.protocol.search import SearchParams, SearchResult
+from piserver.protocol.transcript import TranscriptParams, TranscriptResult
 
 PROTOCOL_VERSION = 1
 """Raised when a client written for the old one would misunderstand the new one."""
@@ -42,6 +43,7 @@ METHODS: dict[str, MethodSpec] = {
     "session/getTree": MethodSpec(s.GetTreeParams, s.GetTreeResult),
     "session/getEntries": MethodSpec(s.GetEntriesParams, s.GetEntriesResult),
     "session/getPath": MethodSpec(s.GetPathParams, s.GetPathResult),
+    "session/getTranscript": MethodSpec(TranscriptParams, TranscriptResult),
     "session/changes": MethodSpec(s.ChangesParams, s.ChangesResult),
     "session/buildContext": MethodSpec(s.BuildContextParams, s.BuildContextResult),
     "session/search": MethodSpec(SearchParams, SearchResult),

@@ -30,7 +30,8 @@ class TranscriptPart(Shape, kw_only=True):
     """A piece of an entry.
 
     `prose` is Markdown, `code` text to be shown as it is (`language` names a language or a file), `diff` lines that
-    begin with `+`, `-`, `@` or a space, `image` base64 `data` of `mediaType`, `remark` a sentence about what is shown,
+    begin with `+`, `-`, `@` or a space, `image` base64 `data` of `mediaType` (without
+    `data` it cannot be shown: `text` says what it is), `remark` a sentence about what is shown,
     `fold` further `parts` behind the line `name`: `title`. A fold's `fold` says what it is; `open`: shown unfolded;
     `failure`: it went wrong. `callId` joins the fold of a call with that of its result. `cut` counts the characters
     that were left out; `session/getEntries` has all of it.

@@ -18,6 +18,7 @@ from piserver.server.session_export import ExportMethods
 from piserver.server.session_files import FileMethods
 from piserver.server.session_reads import ReadMethods
 from piserver.server.session_search import SearchMethods
+from piserver.server.session_transcript import TranscriptMethods
 from piserver.server.session_upkeep import UpkeepMethods
 from piserver.server.wire import Server
 from piserver.session import Durability
@@ -55,6 +56,7 @@ class SessionMethods:
             "session/getTree": reads.get_tree,
             "session/getEntries": reads.get_entries,
             "session/getPath": reads.get_path,
+            "session/getTranscript": TranscriptMethods(self._desk).get_transcript,
             "session/changes": reads.changes,
             "session/buildContext": reads.build_context,
             "session/search": SearchMethods(self._desk).search,

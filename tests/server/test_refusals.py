@@ -26,6 +26,7 @@ WANTED: dict[str, dict[str, Any]] = {
     "session/getTree": {"sessionId": "S"},
     "session/getEntries": {"sessionId": "S", "ids": []},
     "session/getPath": {"sessionId": "S"},
+    "session/getTranscript": {"sessionId": "S"},
     "session/changes": {"sessionId": "S", "epoch": "e", "since": 0},
     "session/buildContext": {"sessionId": "S"},
     "session/search": {"query": "q"},

@@ -645,6 +645,78 @@ export interface EntrySummary {
   leftLeafId?: string;
 }
 
+/**
+ * The path to an entry, by default the leaf, a page of it.
+ *
+ * `last` takes the page from the end: the last `limit` items before the last `offset`. With `after`, the items behind
+ * that entry are given instead. With `ids`, those entries alone, whatever path they are on.
+ */
+export interface TranscriptParams extends RequestParams {
+  sessionId: string;
+  entryId?: string | null;
+  /** default `0`, at least 0 */
+  offset?: number;
+  /** default `100`, 1 to 1000 */
+  limit?: number;
+  /** default `false` */
+  last?: boolean;
+  after?: string;
+  ids?: string[];
+}
+
+/** The items from `offset` of the path on, `total` in all. Fewer than asked for where they are large. */
+export interface TranscriptResult {
+  sessionId: string;
+  epoch: string;
+  revision: number;
+  leafId: string | null;
+  total: number;
+  offset: number;
+  items: TranscriptItem[];
+}
+
+/**
+ * An entry as it is read. `title` says who or what, `about` a little more (a model, a size).
+ *
+ * `note`s are one line: a model change, a label, a jump. `inContext`: a model would see it now.
+ */
+export interface TranscriptItem {
+  entryId: string;
+  kind: "assistant" | "compaction" | "custom" | "note" | "opaque" | "shell" | "summary" | "system" | "tool" | "user";
+  title: string;
+  about: string;
+  timestamp: string;
+  label?: string;
+  inContext?: boolean;
+  parts: TranscriptPart[];
+}
+
+/**
+ * A piece of an entry.
+ *
+ * `prose` is Markdown, `code` text to be shown as it is (`language` names a language or a file), `diff` lines that
+ * begin with `+`, `-`, `@` or a space, `image` base64 `data` of `mediaType` (without
+ * `data` it cannot be shown: `text` says what it is), `remark` a sentence about what is shown,
+ * `fold` further `parts` behind the line `name`: `title`. A fold's `fold` says what it is; `open`: shown unfolded;
+ * `failure`: it went wrong. `callId` joins the fold of a call with that of its result. `cut` counts the characters
+ * that were left out; `session/getEntries` has all of it.
+ */
+export interface TranscriptPart {
+  kind: "code" | "diff" | "fold" | "image" | "prose" | "remark";
+  text?: string;
+  language?: string;
+  mediaType?: string;
+  data?: string;
+  fold?: "call" | "more" | "result" | "thinking";
+  name?: string;
+  title?: string;
+  callId?: string;
+  parts?: TranscriptPart[];
+  open?: boolean;
+  failure?: boolean;
+  cut?: number;
+}
+
 /** A position that the client has seen. */
 export interface ChangesParams extends RequestParams {
   sessionId: string;
@@ -1056,6 +1128,7 @@ export interface Methods {
   "session/getTree": { params: GetTreeParams; result: GetTreeResult };
   "session/getEntries": { params: GetEntriesParams; result: GetEntriesResult };
   "session/getPath": { params: GetPathParams; result: GetPathResult };
+  "session/getTranscript": { params: TranscriptParams; result: TranscriptResult };
   "session/changes": { params: ChangesParams; result: ChangesResult };
   "session/buildContext": { params: BuildContextParams; result: BuildContextResult };
   "session/search": { params: SearchParams; result: SearchResult };

@@ -15,13 +15,14 @@ from piserver.entries.codec import clean
 from piserver.entries.entry import Entry
 from piserver.repository.export import jsonl, markdown
 from piserver.repository.export.page import Page, document
-from piserver.repository.export.parts import Section
 from piserver.repository.export.plan import Plan, plan_path, plan_tree
 from piserver.repository.export.redaction import Redaction, Redactor
-from piserver.repository.export.sections import Reader
 from piserver.repository.export.story import Story, tell
 from piserver.repository.layout import file_name
 from piserver.session import Session
+from piserver.session.transcript.page import described
+from piserver.session.transcript.parts import Section
+from piserver.session.transcript.sections import Reader
 from piserver.tree import Node, statistics_of
 
 Form = Literal["markdown", "jsonl", "html"]
@@ -117,7 +118,7 @@ class _Reading:
         self._title = self._text(session.name or "", named)
         self._labels = {id: self._text(label.text, label.entry.id) for id, label in session.storage.tree.labels.items()}
         edits = session.select(leaf.id if leaf else None).edits
-        self._edits = {id: _edited(edit) for id, edit in edits.items()}
+        self._edits = {id: described(edit) for id, edit in edits.items()}
 
     def _text(self, text: str, entry_id: str | None) -> str:
         return self._redactor.text(text, entry_id) if self._redactor else text
@@ -174,11 +175,6 @@ class _Reading:
             statistics=statistics_of(plan.nodes),
             branches=plan.ends,
         )
-
-
-def _edited(edit: Node) -> str:
-    left_out = bytes(edit.head.replacement or b"") == b"null"
-    return "left out of the context" if left_out else "replaced by something else in the context"
 
 
 def _slug(title: str) -> str:

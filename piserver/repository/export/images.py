@@ -5,8 +5,8 @@ from __future__ import annotations
 import binascii
 from base64 import b64encode
 
-from piserver.repository.export.parts import Image
-from piserver.repository.export.visible import line
+from piserver.session.transcript.parts import Image
+from piserver.session.transcript.visible import line
 
 MAX_BYTES = 4 * 1024 * 1024
 """Size of the largest image that is put into a page."""

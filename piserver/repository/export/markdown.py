@@ -10,11 +10,11 @@ from html import escape
 
 from piserver.repository.export.highlight import language_name
 from piserver.repository.export.images import placeholder
-from piserver.repository.export.parts import Code, Diff, Fold, Image, Part, Prose, Remark, Section
 from piserver.repository.export.plan import Branch, Plan
 from piserver.repository.export.prose import fence, plain, to_markdown
 from piserver.repository.export.story import Story, anchor, moment
-from piserver.repository.export.visible import visible
+from piserver.session.transcript.parts import Code, Diff, Fold, Image, Part, Prose, Remark, Section
+from piserver.session.transcript.visible import visible
 
 _DEEPEST = 12
 """Levels up to which the outline is indented."""

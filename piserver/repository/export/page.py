@@ -15,11 +15,11 @@ from importlib.resources import files
 
 from piserver.repository.export.highlight import highlighted
 from piserver.repository.export.images import data_url, placeholder
-from piserver.repository.export.parts import Code, Diff, Fold, Image, Part, Prose, Remark, Section
 from piserver.repository.export.plan import Branch, Plan
 from piserver.repository.export.prose import to_html
 from piserver.repository.export.story import Story, anchor, moment
-from piserver.repository.export.visible import visible
+from piserver.session.transcript.parts import Code, Diff, Fold, Image, Part, Prose, Remark, Section
+from piserver.session.transcript.visible import visible
 from piserver.tree import Node
 
 _GUIDES = {"|": "v", "+": "t", "L": "l", " ": "b"}

@@ -12,7 +12,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from piserver.repository.export.highlight import highlighted
-from piserver.repository.export.visible import visible
+from piserver.session.transcript.visible import visible
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

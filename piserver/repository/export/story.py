@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from piserver.entries.text import format_timestamp, parse_timestamp
-from piserver.repository.export.visible import line
+from piserver.session.transcript.visible import line
 from piserver.tree import Node, Statistics
 
 

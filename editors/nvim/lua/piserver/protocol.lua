@@ -526,6 +526,65 @@
 ---@field failed? boolean
 ---@field leftLeafId? string
 
+--- The path to an entry, by default the leaf, a page of it.
+---
+--- `last` takes the page from the end: the last `limit` items before the last `offset`. With `after`, the items behind
+--- that entry are given instead. With `ids`, those entries alone, whatever path they are on.
+---@class piserver.TranscriptParams: piserver.RequestParams
+---@field sessionId string
+---@field entryId? string|vim.NIL
+---@field offset? integer default `0`, at least 0
+---@field limit? integer default `100`, 1 to 1000
+---@field last? boolean default `false`
+---@field after? string
+---@field ids? string[]
+
+--- The items from `offset` of the path on, `total` in all. Fewer than asked for where they are large.
+---@class piserver.TranscriptResult
+---@field sessionId string
+---@field epoch string
+---@field revision integer
+---@field leafId? string
+---@field total integer
+---@field offset integer
+---@field items piserver.TranscriptItem[]
+
+--- An entry as it is read. `title` says who or what, `about` a little more (a model, a size).
+---
+--- `note`s are one line: a model change, a label, a jump. `inContext`: a model would see it now.
+---@class piserver.TranscriptItem
+---@field entryId string
+---@field kind "assistant"|"compaction"|"custom"|"note"|"opaque"|"shell"|"summary"|"system"|"tool"|"user"
+---@field title string
+---@field about string
+---@field timestamp string
+---@field label? string
+---@field inContext? boolean
+---@field parts piserver.TranscriptPart[]
+
+--- A piece of an entry.
+---
+--- `prose` is Markdown, `code` text to be shown as it is (`language` names a language or a file), `diff` lines that
+--- begin with `+`, `-`, `@` or a space, `image` base64 `data` of `mediaType` (without
+--- `data` it cannot be shown: `text` says what it is), `remark` a sentence about what is shown,
+--- `fold` further `parts` behind the line `name`: `title`. A fold's `fold` says what it is; `open`: shown unfolded;
+--- `failure`: it went wrong. `callId` joins the fold of a call with that of its result. `cut` counts the characters
+--- that were left out; `session/getEntries` has all of it.
+---@class piserver.TranscriptPart
+---@field kind "code"|"diff"|"fold"|"image"|"prose"|"remark"
+---@field text? string
+---@field language? string
+---@field mediaType? string
+---@field data? string
+---@field fold? "call"|"more"|"result"|"thinking"
+---@field name? string
+---@field title? string
+---@field callId? string
+---@field parts? piserver.TranscriptPart[]
+---@field open? boolean
+---@field failure? boolean
+---@field cut? integer
+
 --- A position that the client has seen.
 ---@class piserver.ChangesParams: piserver.RequestParams
 ---@field sessionId string
@@ -857,6 +916,7 @@
 ---@field ['session/getTree'] fun(params: piserver.GetTreeParams): piserver.GetTreeResult
 ---@field ['session/getEntries'] fun(params: piserver.GetEntriesParams): piserver.GetEntriesResult
 ---@field ['session/getPath'] fun(params: piserver.GetPathParams): piserver.GetPathResult
+---@field ['session/getTranscript'] fun(params: piserver.TranscriptParams): piserver.TranscriptResult
 ---@field ['session/changes'] fun(params: piserver.ChangesParams): piserver.ChangesResult
 ---@field ['session/buildContext'] fun(params: piserver.BuildContextParams): piserver.BuildContextResult
 ---@field ['session/search'] fun(params: piserver.SearchParams): piserver.SearchResult

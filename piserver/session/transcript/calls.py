@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, cast
 
 from piserver.entries import json
-from piserver.repository.export.parts import Code, Diff, Fold, Image, Part, Prose, Remark
-from piserver.repository.export.visible import line
 from piserver.session.preview import content_blocks
+from piserver.session.transcript.parts import Code, Diff, Fold, Image, Part, Prose, Remark
+from piserver.session.transcript.visible import line
 
 _DIFF_LINES = 2_000
 """Lines up to which an edit is compared line by line; the comparison's cost is more than linear."""
@@ -24,6 +25,10 @@ _TITLE = ("command", "cmd", "pattern", "query", "url", "description", "prompt")
 
 def fold_call(block: dict[str, Any]) -> Fold:
     """What a `toolCall` block asks for, behind one line."""
+    return replace(_asked(block), call_id=_string(block.get("id")))
+
+
+def _asked(block: dict[str, Any]) -> Fold:
     name = line(_string(block.get("name")), 60) or "tool"
     arguments = block.get("arguments")
     if not isinstance(arguments, dict):
@@ -58,7 +63,9 @@ def fold_result(message: dict[str, Any], call: dict[str, Any] | None) -> Fold:
     if isinstance(diff, str) and diff:
         parts.append(Diff(tuple(diff.split("\n"))))
     text = next((part.text for part in parts if isinstance(part, Code) and part.text.strip()), "")
-    return Fold("result", name, line(text, 120), tuple(parts), failure=failure)
+    return Fold(
+        "result", name, line(text, 120), tuple(parts), failure=failure, call_id=_string(message.get("toolCallId"))
+    )
 
 
 def content_parts(content: Any, language: str = "", *, plain: bool = False) -> Iterable[Part]:

@@ -1,7 +1,4 @@
-"""What an entry shows, whatever it is exported to: a section with its parts.
-
-`sections` reads entries into these shapes; `markdown` and `page` draw them.
-"""
+"""What an entry shows, wherever it is drawn: a section with its parts. `sections` reads entries into these shapes."""
 
 from __future__ import annotations
 
@@ -55,7 +52,10 @@ class Remark:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """Parts behind a title of one line. `name` says what it is, `title` what it is about."""
+    """Parts behind a title of one line. `name` says what it is, `title` what it is about.
+
+    `call_id` is that of a tool call and of its result.
+    """
 
     kind: FoldKind
     name: str
@@ -63,6 +63,7 @@ class Fold:
     parts: tuple[Part, ...]
     open: bool = False
     failure: bool = False
+    call_id: str = ""
 
 
 Part = Prose | Code | Diff | Image | Remark | Fold

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, cast
 
 from piserver.entries.entry import Entry
-from piserver.repository.export.calls import content_parts, fold_result, pretty
-from piserver.repository.export.parts import Code, Fold, Part, Prose, Remark, Section
-from piserver.repository.export.visible import line
 from piserver.session.preview import content_blocks, preview
+from piserver.session.transcript.calls import content_parts, fold_result, pretty
+from piserver.session.transcript.parts import Code, Fold, Part, Prose, Remark, Section
+from piserver.session.transcript.visible import line
 from piserver.tree import Node
 
 _TYPED = 6_000
